@@ -100,7 +100,7 @@ def machine_judged() -> dict[str, dict[str, int]]:
 
 @cache
 def learned() -> dl.DCGLearner:
-    """Return the learner of the example, without a blend."""
+    """Return the learner of the example."""
     return dl.DCGLearner(loss="robust").fit(example())
 
 
@@ -211,16 +211,20 @@ def fitted(log: dl.Preferences, **options: Any) -> dict[str, Any]:
     values = dcg_of(learner.dcg_)
     values["objective"] = frozen_logs.objective_of(learner)
     values |= {"scale": learner.scale_, "wrong share": learner.wrong_share_}
-    values |= {f"weight of {m.name}": m.weight for m in learner.members_}
-    if learner.loss_ in ("robust", "logistic"):
-        values["chances"] = _plain(learner.predict_proba(log[:3]))
+    values |= weights(learner)
+    values["chances"] = _plain(learner.predict_proba(log[:3]))
     return values
 
 
+def weights(learner: dl.DCGLearner) -> dict[str, Any]:
+    """Return the weights of the members that count."""
+    return {f"weight of {m.name}": m.weight for m in learner.members_ if m.weight >= 0.001}
+
+
 def warm() -> dict[str, Any]:
-    """Learn from a part of a log, then from all of it."""
-    first = dl.DCGLearner(loss="robust").fit(example()[:450])
-    again = dl.DCGLearner(loss="robust").fit(example(), start=first)
+    """Learn from a part of a log, then from all of it from there."""
+    first = dl.DCGLearner().fit(example()[:450])
+    again = dl.DCGLearner(start=first.dcg_).fit(example())
     return dcg_of(again.dcg_) | {"objective": frozen_logs.objective_of(again)}
 
 
@@ -250,7 +254,7 @@ def ceiling() -> dict[str, Any]:
     pairs[lead < 0] = pairs[lead < 0, ::-1]
     log = dl.Preferences(lists[pairs], n_grades=4)
     found = dl.noise_ceiling(log)
-    return parts(found, "share", "interval", "lower", "upper", "covered", "n_lists", "n_units")
+    return parts(found, "below", "above", "covered", "n_lists", "n_units")
 
 
 def agreement_of_raters(log: dl.Preferences) -> dict[str, Any]:
@@ -289,9 +293,9 @@ def what_decides() -> dict[str, Any]:
 def with_machine() -> dict[str, Any]:
     """Learn from people and a machine."""
     machine = dl.DCGLearner(loss="robust").fit(log_of("long-D2")).dcg_
-    learner = dl.DCGLearner().fit(example()[:120], llm=machine)
+    learner = dl.DCGLearner(llm=machine).fit(example()[:120])
     values = dcg_of(learner.dcg_)
-    values |= {f"weight of {m.name}": m.weight for m in learner.members_}
+    values |= weights(learner)
     report = dl.trust.llm_report(example()[:120], learner)
     return values | {"weight": report.weight} | dcg_of(report.both)
 
@@ -487,7 +491,7 @@ def order() -> dict[str, Any]:
 def segments(kind: str, by: str) -> dict[str, Any]:
     """Test whether segments differ."""
     found = dl.trust.segment_test(log_of(kind, 80), by=by)
-    return parts(found, "gain", "error", "likelihood_gain", "interval", "p_value", "n_pairs")
+    return parts(found, "gain", "p_value")
 
 
 def asked_pairs() -> dict[str, Any]:
@@ -546,14 +550,14 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "rankings": rankings,
     "systems": order,
     # learn
-    "learn, blend": lambda: fitted(example()),
+    "learn": lambda: fitted(example()),
     "learn, logistic": lambda: fitted(example(), loss="logistic"),
     "learn, no zero": lambda: fitted(log_of("gaps", 200), loss="robust", zero="none"),
     "learn, zero 1": lambda: fitted(example(), loss="robust", zero=1),
     "learn, free discounts": lambda: fitted(example(), loss="robust", discounts="free"),
     "learn, prior": lambda: fitted(example()[:60], loss="robust", prior="nDCG"),
     "learn, ridge 0.1": lambda: fitted(example()[:60], loss="robust", ridge=0.1),
-    "learn, candidates": lambda: fitted(example()[:80], candidates=["reader:news-feed"]),
+    "learn, depth": lambda: fitted(example()[:80], depth=6),
     "learn, warm": warm,
     "learn, a machine": with_machine,
     "learn-answers": answers,

@@ -376,21 +376,26 @@ def _factored(programme: Any) -> dict[str, Any]:
 
 
 def fits_of(log: dl.Preferences) -> dict[str, Any]:
-    """Return what is frozen of a log: the robust fit, the quadratic programme and its factors."""
+    """Return what is frozen of a log: the free curves, the quadratic programme and its factors."""
     values: dict[str, Any] = {}
 
-    # the direct fit with its judges
-    direct = fitted(dl.DCGLearner(loss="robust"), log, values)
+    # the free curves of a sum, with their judges
+    direct = fitted(dl.DCGLearner(zero=0, power=0.0), log, values)
     if direct is not None:
-        values["gains"] = direct.dcg_.gains.tolist()
-        values["discounts"] = direct.dcg_.discounts.tolist()
-        values["scale"] = direct.scale_
-        values["tie threshold"] = direct.tie_threshold_
-        values["error rate"] = direct.error_rate_
-        values["position bias"] = direct.position_bias_
-        for column in ("rater_error_", "rater_bias_"):
-            if by_rater := getattr(direct, column):
-                values[column] = [by_rater[name] for name in sorted(by_rater)]
+        fit = direct.fit_
+        curves = fit.model.curves(fit.theta)
+        gains, discounts = curves.scaled
+        values |= {"gains": gains.tolist(), "discounts": discounts.tolist()}
+        values["scale"] = float(curves.sharpness * curves.discounts[0] * curves.gains[-1])
+        values["tie threshold"] = float(curves.thresholds[1]) if fit.ties else 0.0
+        values["error rate"] = float(curves.errors.mean())
+        values["position bias"] = float(curves.biases.mean()) if len(curves.biases) else 0.0
+
+        # raters are sorted by name
+        of_raters = {"rater_error_": curves.errors, "rater_bias_": curves.biases}
+        for column, numbers in of_raters.items():
+            if fit.raters and len(numbers):
+                values[column] = numbers.tolist()
         values["effective judgements"] = direct.n_effective_
         values["objective"] = objective_of(direct)
 

@@ -6,7 +6,6 @@ has written any.
 """
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -52,9 +51,8 @@ def write(folder=FOLDER):
     UTILITY.save(folder / "utility.json")
     LIST_UTILITY.save(folder / "list_utility.json")
     log().save(folder / "log.parquet")
-    for name, ranker in (("linear", linear()), ("trees", trees())):
-        shutil.rmtree(folder / name, ignore_errors=True)
-        ranker.save(folder / name)
+    linear().save(folder / "linear.json")
+    trees().save(folder / "trees.json")
     facts = {name: read(folder / name) for name, read in READ.items()}
     (folder / "expected.json").write_text(json.dumps(facts, indent=0) + "\n")
 
@@ -90,8 +88,8 @@ READ = {
     "list_utility.json": lambda path: of_metric(dl.ListUtility.load(path)),
     "log.jsonl": of_log,
     "log.parquet": of_log,
-    "linear": of_model,
-    "trees": of_model,
+    "linear.json": of_model,
+    "trees.json": of_model,
 }
 """What each file says."""
 
