@@ -59,13 +59,13 @@ def likelihood(n: int, n_levels: int = 0, n_raters: int = 1) -> Callable[[], Any
 
     With `n_levels`, judgements have strengths and ties; several raters have position biases.
     """
-    from dcglearn.learning.pair_loss import LIKELIHOOD, JudgedPairs, Points
+    from dcglearn.learning.pairs import CURVATURE, Pairs, Points
 
     rng, one = np.random.default_rng(1), np.ones((1, 1))
     level = rng.integers(0, n_levels + 1, n).astype(np.int8) if n_levels else np.ones(1, np.int8)
     rater = rng.integers(0, n_raters, n).astype(np.int32) if n_raters > 1 else np.zeros(1, np.int32)
     way = rng.choice([-1, 1], n).astype(np.int8) if n_raters > 1 else np.zeros(1, np.int8)
-    judged = JudgedPairs(*ordered(n), level, rater, np.ones(1), way)
+    judged = Pairs(*ordered(n), level, rater, np.ones(1), way)
 
     thresholds = 0.3 * np.arange(n_levels + 1.0) if n_levels else np.zeros(2)
     errors = np.full((1, n_raters), 0.1)
@@ -76,7 +76,7 @@ def likelihood(n: int, n_levels: int = 0, n_raters: int = 1) -> Callable[[], Any
         errors,
         biases=errors if n_raters > 1 else None,
     )
-    return lambda: [judged.sums(at, LIKELIHOOD, 2) for _ in range(-(-100_000 // n))]
+    return lambda: [judged.sums(at, CURVATURE) for _ in range(-(-100_000 // n))]
 
 
 def pair_sums(n: int) -> Callable[[], Any]:
@@ -103,7 +103,7 @@ def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]
     hundreds = documents // 100
     return {
         "UtilityLearner.fit": (many, lambda: fit(dl.UtilityLearner(C=1.0), many)),
-        "DCGLearner.fit": (500, lambda: fit(dl.DCGLearner(loss="robust"), 500)),
+        "DCGLearner.fit": (500, lambda: fit(dl.DCGLearner(), 500)),
         **{f"likelihood, {n:,} pairs": (n, partial(likelihood, n)) for n in sizes},
         **{f"strengths and ties, {n:,} pairs": (n, partial(likelihood, n, 3)) for n in sizes},
         **{f"4 raters, {n:,} pairs": (n, partial(likelihood, n, 0, 4)) for n in sizes},

@@ -1,7 +1,7 @@
 """Time of DCGLearner compared with the QP on the same log.
 
-One JSON line per number of pairs; then one per use of a log of 500 pairs that grows: a fit after
-one more judgement, that from the fit before it, bands, and questions.
+One JSON line per number of pairs; then one per use of a log of 500 pairs: a fit, bands, and
+questions.
 """
 
 import argparse
@@ -49,46 +49,42 @@ def row_of(log, repeats):
     return {**record, "times_the_qp": direct / qp}
 
 
-def growing_log_rows(n):
-    """Yield a row for each use of a log of n pairs that grows by one."""
-    log = log_of(n + 1)
-    before = dl.DCGLearner().fit(log[:n])
+def rows_of_uses(n):
+    """Yield a row for each use of a log of n pairs."""
+    log = log_of(n)
+    learner = dl.DCGLearner().fit(log)
     candidates = np.random.default_rng(1).integers(0, 5, (20_000, 2, 10)).astype(np.int8)
     uses = {
         "fit": (lambda: dl.DCGLearner().fit(log), 20),
-        "fit from the fit before the last judgement": (
-            lambda: dl.DCGLearner().fit(log, start=before),
-            20,
-        ),
         "bands": (lambda: dl.bands(log), 3),
         "suggest_pairs, fitted learner, 20,000 candidates": (
-            lambda: dl.suggest_pairs(log, candidates, 5, before),
+            lambda: dl.suggest_pairs(log, candidates, 5, learner),
             10,
         ),
     }
     qp = best_seconds(lambda: dl.UtilityLearner(C=0.1).fit(log), 20)
     for what, (use, repeats) in uses.items():
         direct = best_seconds(use, repeats)
-        record = {"question": "a log that grows", "what": what, "pairs": n, "seconds": direct}
+        record = {"question": "uses of a log", "what": what, "pairs": n, "seconds": direct}
         yield {**record, "times_the_qp": direct / qp}
 
 
 def main():
-    """Print one line per size, and per use of a log that grows."""
+    """Print one line per size, and per use of a log."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[50, 500, 10_000, 100_000, 1_000_000]
     )
     options = parser.parse_args()
     small = log_of(500)
-    dl.DCGLearner().fit(small)  # compiles
+    dl.DCGLearner().fit(small)  # warms caches
     dl.UtilityLearner().fit(small)
     warnings.simplefilter("ignore", UserWarning)  # 50 pairs are few for 14 gains and discounts
     for n in options.sizes:
         print(
             json.dumps(row_of(log_of(n), 20 if n <= 500 else 5 if n <= 10_000 else 2)), flush=True
         )
-    for row in growing_log_rows(min(500, max(options.sizes))):
+    for row in rows_of_uses(min(500, max(options.sizes))):
         print(json.dumps(row), flush=True)
 
 

@@ -20,7 +20,7 @@ import piqp
 from scipy.sparse import csc_array, csc_matrix, diags_array, eye_array, hstack, kron, vstack
 
 from dcglearn import Preferences, UtilityLearner, simulate
-from dcglearn.learning.margin_qp import difference_matrix
+from dcglearn.learning.reference_qp import difference_matrix
 
 C, DEPTH, N_GRADES = 1.0, 10, 5
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_svmlight_file
 
 import dcglearn as dl
 
@@ -38,6 +39,16 @@ def lambdarank_folder():
     return os.environ.get("DCGLEARN_LAMBDARANK")
 
 
+def lambdarank_part(file):
+    """Return the queries of a file with qid, or with their sizes in a file beside it."""
+    beside = file.with_name(f"{file.name}.query")
+    if not beside.exists():
+        return dl.read_queries(file)
+    features, grades = load_svmlight_file(str(file), zero_based=False)
+    sizes = np.loadtxt(beside, dtype=int)
+    return dl.Queries.from_groups(features.toarray(), grades, sizes)
+
+
 @cache
 def lambdarank():
     """Return all queries of the folder."""
@@ -48,7 +59,7 @@ def lambdarank():
         raise dl.InputError(
             f"{folder} holds no file with train, vali or test in its name (DCGLEARN_LAMBDARANK)"
         )
-    parts = [dl.read_queries(file) for file in files]
+    parts = [lambdarank_part(file) for file in files]
 
     # as many features in every part
     width = max(part.shape[1] for part in parts)

@@ -227,9 +227,15 @@ def draw_people(logs: dict[str, dl.Preferences], path: Path) -> None:
     for style, (name, log) in zip(STYLES, logs.items(), strict=False):
         # judges fitted to a textbook whose values are shares of the best possible list
         standard = dl.DCG.standard(log.n_grades, log.depth).normalised()
-        near = dl.DCGLearner(loss="robust", prior=standard, ridge=1e6).fit(log, as_is=True)
+        near = dl.DCGLearner(prior=standard, ridge=1e6).fit(log, as_is=True)
+        curves = near.fit_.model.curves(near.fit_.theta)
+        judges = replace(
+            near.dcg_.judges,
+            scale=curves.sharpness,
+            tie_threshold=float(curves.thresholds[1]),
+            error_rate=float(curves.errors.mean()),
+        )
         best = float(standard.discounts.sum())
-        judges = replace(near.dcg_.judges, scale=near.scale_ * best)
         take, _, keep = judges.chances(np.array(LEADS)).T
         rounded = zip(LEADS, 100 * take / (take + keep), strict=True)
         print(name, ", ".join(f"+{lead:g}: {share:.0f}" for lead, share in rounded))
@@ -326,7 +332,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if log.query is not None and log.ratings is None:
                 sizes = [n for n in SIZES if n < len(log) // 2]
                 said = [people(log, n, seed) for n in sizes for seed in range(SPLITS)]
-                print(name, pl.DataFrame(said).group_by("n", maintain_order=True).mean())
+                means = pl.DataFrame(said).group_by("n", maintain_order=True).mean()
+                print(name, means.write_csv(float_precision=3))
         draw_people(logs, options.people)
         return
 

@@ -1,6 +1,6 @@
 """Study h: how many judgements do DCGLearner, the QP and textbook DCGs need?
 
-The study also measures the robust fit alone and the factors of the QP.
+The study also measures the learner's free curves alone and the factors of the QP.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ and any other.
 """
 GOAL = 0.95
 FRESH = 2026
-"""Added to the seed, so that the blend's claims are tested on logs that nobody had seen."""
+"""Added to the seed, so that claims are tested on logs that nobody had seen."""
 
 
 def truth_of(kind, rng):
@@ -53,10 +53,11 @@ def trial(rng, truth, n, flip_rate, n_test):
         dl.simulate.preference_pairs(true, n, n_flips=flips, random_state=rng) for _ in range(2)
     )
     qp = validated(train, validation, GRID)
+    learner = dl.DCGLearner().fit(train)
     textbook = dl.textbook_dcgs(5, 10).values()
     metrics = {
-        "direct": dl.DCGLearner().fit(train).dcg_,
-        "robust": dl.DCGLearner(loss="robust").fit(train).dcg_,
+        "direct": learner.dcg_,
+        "free": learner.fit_.free,
         "QP": qp.utility_,
         "QP + SVD": qp.factor().dcg,
         "best textbook": max(textbook, key=lambda dcg: train.agreement(dcg).share),
@@ -86,7 +87,7 @@ def plot(table, axes):
     """
     labels = {
         "direct": "DCGLearner",
-        "robust": "its robust fit alone",
+        "free": "its free curves alone",
         "best textbook": "best textbook DCG",
     }
     for row, (kinds, truth) in zip(
@@ -108,7 +109,7 @@ def plot(table, axes):
 
 
 def claims(table):
-    """Yield our claims: against the QP, against the textbooks, and against the robust fit alone."""
+    """Yield our claims: against the QP, against the textbooks, and against the free curves."""
     sizes = tuple(n for n in sorted(table["n"].unique()) if 20 <= n <= 200)
     claim = partial(Claim, table, "ours", "study h")
     yield from against_the_qp(claim, sizes)
@@ -142,12 +143,12 @@ def against_the_qp(claim, sizes):
 
 
 def against_its_parts(table, sizes):
-    """Yield the claims against what `DCGLearner` blends: its robust fit and textbook DCGs."""
+    """Yield the claims against what `DCGLearner` weighs: its free curves and textbook DCGs."""
     key = ["truth", "n", "flip_rate", "repeat"]
     wide = table.pivot("learner", index=key, values="precision").with_columns(
-        halved=pl.col("direct") - (pl.col("robust") + pl.col("best textbook")) / 2,
+        halved=pl.col("direct") - (pl.col("free") + pl.col("best textbook")) / 2,
         behind=pl.col("direct") - pl.col("best textbook"),
-        ahead=pl.col("direct") - pl.col("robust"),
+        ahead=pl.col("direct") - pl.col("free"),
     )
     claim = partial(Claim, wide, "ours", "study h")
 
@@ -167,18 +168,18 @@ def against_its_parts(table, sizes):
             ]
         )
 
-    text = "a textbook is the truth: `DCGLearner` loses less than half as much as its robust fit"
+    text = "a textbook is the truth: `DCGLearner` loses less than half as much as its free curves"
     yield cells("halved", text, TEXTBOOKS, 0.0)
     text = f"a textbook is the truth: `DCGLearner` is at most {NEGLIGIBLE} behind the best"
     yield cells("behind", text, TEXTBOOKS, -NEGLIGIBLE, fewest=200)
-    text = f"no textbook is: `DCGLearner` is at most {NEGLIGIBLE} behind its robust fit"
+    text = f"no textbook is: `DCGLearner` is at most {NEGLIGIBLE} behind its free curves"
     yield cells("ahead", text, OTHER, -NEGLIGIBLE)
 
     # by size, noise and kind of truth
-    of_robust = {"a textbook is the truth": TEXTBOOKS, "no textbook is the truth": OTHER}
+    of_free = {"a textbook is the truth": TEXTBOOKS, "no textbook is the truth": OTHER}
     of_textbook = {"D1 and D2": TRUTHS, "another truth": OTHER}
     for value, rival, kinds in (
-        ("ahead", "its robust fit", of_robust),
+        ("ahead", "its free curves", of_free),
         ("behind", "the best textbook alone", of_textbook),
     ):
         for rate, (kind, truths) in product((0.1, 0.2), kinds.items()):

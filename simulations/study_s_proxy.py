@@ -32,14 +32,13 @@ PEOPLE, MACHINE, N_TEST = 30, 2000, 5000
 people.
 """
 
-TOLD, RIDGE = 100, 1.0
-"""People's verdicts with which it is told how many more the machine is worth; strength of the prior
-of the rival."""
+RIDGE = 1.0
+"""Strength of the prior of the rival."""
 
 METHODS = {
     "people": "people alone",
     "machine": "the machine alone",
-    "blend": "both: the blend",
+    "both": "both: DCGLearner",
     "powered": "both: prediction-powered",
     "predicted": "the same, by its DCG",
 }
@@ -108,14 +107,9 @@ def trial(rng, kind, settings):
     proxies = {m: machine_dcg(machine[:m]) for m in {m for _, m in settings}}
     records = []
     for n, m in settings:
-        proxy, shares = proxies[m], {"people": alone[n], "machine": proxies[m], "blend": alone[n]}
-        weight = worth = None
+        proxy, shares = proxies[m], {"people": alone[n], "machine": proxies[m], "both": alone[n]}
         if proxy is not None:
-            both = dl.DCGLearner().fit(human[:n], llm=proxy, as_is=True)
-            shares["blend"] = both.dcg_
-            if (n, m) == (TOLD, MACHINE):
-                report = dl.trust.llm_report(human[:n], both, n_llm=m)
-                weight, worth = report.weight, report.worth
+            shares["both"] = dl.DCGLearner(llm=proxy).fit(human[:n], as_is=True).dcg_
         if m == MACHINE:
             pairs = encoded(lists[:, :n]), encoded(further[:, :m])
             shares["powered"] = powered(*pairs, first[:n], on_people[:n], on_further[:m])
@@ -126,12 +120,12 @@ def trial(rng, kind, settings):
             shares["predicted"] = proxy and powered(*pairs, first[:n], *sides)
         found = {name: dcg and test.agreement(dcg).share for name, dcg in shares.items()}
         empty = dict.fromkeys(METHODS)
-        records.append({"n": n, "n_machine": m, **empty, **found, "weight": weight, "worth": worth})
+        records.append({"n": n, "n_machine": m, **empty, **found})
     return records
 
 
 def machine_dcg(log):
-    """Return the DCG of a machine's verdicts, as `fit` learns it from a log.
+    """Return the DCG of a machine's verdicts, as `DCGLearner` learns it from a log.
 
     Return None if the fit raises `InputError`.
     """
@@ -243,11 +237,11 @@ def derived(table):
     """Return the table with regrets, losses, gains and leads."""
     best = pl.max_horizontal("people", pl.col("machine").fill_null(0.0))
     return table.with_columns(
-        regret=best - pl.col("blend"),
-        loss=pl.col("people") - pl.col("blend"),
-        gain=pl.col("blend") - pl.col("people"),
+        regret=best - pl.col("both"),
+        loss=pl.col("people") - pl.col("both"),
+        gain=pl.col("both") - pl.col("people"),
         rival_loss=pl.col("people") - pl.max_horizontal("powered", "predicted"),
-        lead=pl.col("blend") - pl.max_horizontal("powered", "predicted"),
+        lead=pl.col("both") - pl.max_horizontal("powered", "predicted"),
     )
 
 
@@ -259,7 +253,7 @@ def plot(table, axes):
     """
     usual = table.filter(n_machine=MACHINE)
     left, right = axes
-    curves(usual, left, "n", "blend", lines="kind", labels=KINDS)
+    curves(usual, left, "n", "both", lines="kind", labels=KINDS)
     alone = summary(usual, ["n"], ["people"])
     draw_means(
         left,
@@ -276,8 +270,8 @@ def plot(table, axes):
     )
     left.set_xticks(SIZES, [str(n) for n in SIZES])
     left.minorticks_off()
-    finding, part = "verdicts of a machine help if it agrees", "what the blend gains over people"
-    words = headline(claims(table), finding, "verdicts of a machine, blended with people's", part)
+    finding, part = "verdicts of a machine help if it agrees", "what both gain over people"
+    words = headline(claims(table), finding, "verdicts of a machine beside people's", part)
     left.set_title(f"{MACHINE:,} {words}")
     legend(left, "the machine goes by")
     kinds = [kind for kind in KINDS if kind in table["kind"].unique()]
@@ -302,18 +296,18 @@ def claims(table):
         rows = {"n": n, "n_machine": MACHINE}
         few = f"{n} verdicts of people, {MACHINE:,} of a machine"
         yield claim(
-            f"the blend is as good as the better of both logs, {few}: regret",
+            f"both together are as good as the better of both logs, {few}: regret",
             "regret",
             rows,
             high=0.015,
         )
         for kind in ("far", "left"):
             most = 0.02 if n == 30 else 0.01
-            text = f"{few} ({KINDS[kind]}): what the blend loses to people alone"
+            text = f"{few} ({KINDS[kind]}): what both lose to people alone"
             yield claim(text, "loss", {**rows, "kind": kind}, high=most)
-        yield claim(f"the blend beats the prediction-powered loss, {few}", "lead", rows, low=0.0)
+        yield claim(f"`DCGLearner` beats the prediction-powered loss, {few}", "lead", rows, low=0.0)
         for kind in ("equal", "near"):
-            text = f"{few} ({KINDS[kind]}): what the blend gains over people alone"
+            text = f"{few} ({KINDS[kind]}): what both gain over people alone"
             yield claim(text, "gain", {**rows, "kind": kind}, low=0.0)
     for kind in ("far", "left"):
         rows = {"n": 30, "n_machine": MACHINE, "kind": kind}
@@ -330,10 +324,4 @@ def claims(table):
         f"{MACHINE_SIZES[-1]:,} verdicts of a machine of people's taste "
         f"teach more than {MACHINE_SIZES[0]}"
     )
-    yield claim(text, "blend", more, fewer, low=0.0)
-    rows = {"n": TOLD, "n_machine": MACHINE, "kind": "far"}
-    text = (
-        "a machine far from people's taste is told to be worth "
-        f"fewer than {TOLD} verdicts, {TOLD} of people"
-    )
-    yield claim(text, "worth", rows, high=float(TOLD))
+    yield claim(text, "both", more, fewer, low=0.0)

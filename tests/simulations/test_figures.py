@@ -30,7 +30,7 @@ FINE = {"figure_09", "study_e_pairs_needed", "study_s_proxy", "train_trees"}
 ROWS = {
     "study_e_pairs_needed": pl.col("censored").is_in([0, 1]),
     "study_s_proxy": pl.all_horizontal(
-        pl.col("people", "machine", "blend").fill_null(1).is_between(0.3, 1)
+        pl.col("people", "machine", "both").fill_null(1).is_between(0.3, 1)
     ),
     "theory_schedules": pl.all_horizontal(pl.col("train", "test").is_between(0, 1)),
 }
