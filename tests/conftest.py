@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import dcglearn as dl
-from tests.makers import SHARED, call, one_worker
+from tests.makers import SHARED, call
 
 if (
     "PYTEST_XDIST_WORKER" in os.environ
@@ -79,9 +78,3 @@ def misuse(dcglearn):
         return err
 
     return check
-
-
-@pytest.fixture
-def parted():
-    """Return a function that opens Parquet files as a log in parts, on a worker in this process."""
-    return lambda log, **options: dl.io.DaskLog(log, one_worker(), **options)

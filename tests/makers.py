@@ -3,7 +3,6 @@ that start fast.
 """
 
 import contextlib
-import functools
 import io
 import json
 import lzma
@@ -225,14 +224,3 @@ def cluster_of(n_workers):
         ) as cluster,
     ):
         yield cluster
-
-
-@functools.cache
-def one_worker():
-    """Return a client of one Dask worker in this process, which serves all tests."""
-    distributed = pytest.importorskip("distributed")
-    pytest.importorskip("pyarrow")
-    cluster = distributed.LocalCluster(
-        n_workers=1, processes=False, dashboard_address=None, silence_logs=60
-    )
-    return distributed.Client(cluster, set_as_default=False)

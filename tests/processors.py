@@ -29,7 +29,6 @@ COMPUTING = (
         "metrics",
         "logs",
         "reading",
-        "parts",
         "losses",
         "rankers",
         "evaluation",

@@ -22,24 +22,24 @@ DESIGN = ROOT / "docs" / "design.md"
 WINGS = {
     "cli": (
         "audits judge simulate plots rankers coherence exports estimators raters "
-        "trust learning evaluation parts reading losses logs metrics kernels foundation"
+        "trust learning evaluation reading losses logs metrics kernels foundation"
     ),
     "audits": (
-        "coherence exports raters trust learning evaluation parts reading logs metrics foundation"
+        "coherence exports raters trust learning evaluation reading logs metrics foundation"
     ),
     "judge": "evaluation reading logs metrics foundation",
     "simulate": "rankers reading logs metrics foundation",
     "plots": "coherence raters trust learning evaluation metrics foundation",
     "rankers": "losses evaluation metrics foundation",
-    "coherence": "evaluation parts reading logs metrics kernels foundation",
+    "coherence": "evaluation reading logs metrics kernels foundation",
     "exports": "torch_losses evaluation losses metrics foundation",
     "torch_losses": "losses metrics foundation",
-    "estimators": "raters trust learning parts reading logs metrics foundation",
+    "estimators": "raters trust distributed learning reading logs metrics foundation",
     "raters": "trust learning reading logs metrics foundation",
-    "trust": "learning evaluation parts reading logs metrics foundation",
-    "learning": "parts logs metrics kernels foundation",
+    "trust": "learning evaluation reading logs metrics foundation",
+    "distributed": "learning reading logs foundation",
+    "learning": "logs metrics kernels foundation",
     "evaluation": "reading logs metrics kernels foundation",
-    "parts": "reading logs metrics foundation",
     "reading": "logs metrics foundation",
     "losses": "metrics kernels foundation",
     "logs": "foundation",
@@ -218,7 +218,7 @@ SCIPY = ("scipy.special", "scipy.optimize", "scipy.linalg", "scipy.sparse")
 it.
 """
 
-WITH_SCIPY = ("learn", "learn and hold out", "coherence")
+WITH_SCIPY = ("learn", "learn by the QP", "learn and hold out", "coherence")
 
 COMMANDS = {
     "learn": "learn pairs.jsonl -o dcg.json",

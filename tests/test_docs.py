@@ -20,6 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -183,7 +184,7 @@ def test_readme_and_tutorials_can_be_followed_in_one_folder(shell, workplace):
 
     # no two pages name one output, in the text either
     pages = ROOT / "README.md", *tutorials
-    option = r"(?:-o|--plot|--report-out|--log|--folder)\s+([\w.]+)"
+    option = r"(?:-o|--plot|--report-out|--log)\s+([\w.]+)"
     named = [{*re.findall(option, page.read_text())} for page in pages]
     assert sum(map(len, named)) == len(set().union(*named)) > 10
 
@@ -275,7 +276,8 @@ def test_links_lead_somewhere():
 
 
 @pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.name)
-def test_example_scripts(script, monkeypatch, capsys):
+def test_example_scripts(script, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(script)])
     runpy.run_path(str(script), run_name="__main__")
     assert capsys.readouterr().out
@@ -434,6 +436,9 @@ def metrics():
         [0, 0.4, 1], [1, 0.6], grade_names=["bad", "fair", "good"], notes=["made up"]
     )
     yield "dcg", dcg.to_dict()
+    lists = np.random.default_rng(0).choice([-2, 0, 1, 2], (2, 300, 3))
+    log = dcglearn.simulate.judge(dcglearn.DCG([0, 1, 3], [1, 0.6, 0.5], power=1.0), *lists)
+    yield "dcg", dcglearn.bands(log, dcglearn.DCGLearner(power="free")).metric.to_dict()
     for family, kind in (("RBP", "dcg"), ("ERR", "list_utility")):
         for metric in dcglearn.evaluation.textbook_list_metrics(3, 2)[family].values():
             yield kind, metric.to_dict()

@@ -11,9 +11,9 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 import dcglearn as dl
-from dcglearn.learning.descriptions import fit_of
-from dcglearn.raters.influence import influence_of_raters
-from tests.makers import columns, one_worker, rated_pairs, refused
+from dcglearn.learning.fit import fit_of
+from dcglearn.trust.influence import influence_of_raters
+from tests.makers import columns, rated_pairs, refused
 
 N, DEPTH = 240, 4
 TRUTH = dl.DCG([0.0, 0.1, 0.4, 1.0], [1.0, 0.7, 0.5, 0.3])
@@ -96,8 +96,7 @@ def direct(log, _, **parameters):
     """Return a fitted `DCGLearner`."""
     learner = used(dl.DCGLearner(**parameters), log)
     assert np.allclose(learner.predict_proba(log).sum(axis=1), 1)
-    learner.fit(log, start=learner)
-    return learner
+    return dl.DCGLearner(**{**parameters, "start": learner.fit_.free}).fit(log)
 
 
 def programme(log, _, **parameters):
@@ -114,13 +113,6 @@ def round_trip(log, folder, suffix):
     assert columns(again) == columns(log)
     assert (again.ratings is None) == (log.ratings is None)
     return again
-
-
-def in_parts(log, folder, learner):
-    log.save(folder / "parts.parquet")
-    options = {"scale": log.grade_names} if log.grade_names else {"n_grades": log.n_grades}
-    with dl.io.DaskLog(folder / "parts.parquet", one_worker(), **options) as parts:
-        return learner.fit(parts)
 
 
 def candidates():
@@ -152,7 +144,6 @@ def as_table(log):
 def changed(log, _):
     return [
         log.split(0.5, random_state=0),
-        log.folds(3, random_state=0),
         log.merged(),
         log.filled(),
         log.visible(),
@@ -166,12 +157,12 @@ FUNCTIONS = {
     "free discounts": partial(direct, discounts="free"),
     "no zero": partial(direct, zero="none"),
     "prior": partial(direct, prior="exponential-log2"),
-    "proxy": lambda log, _: dl.trust.llm_report(log, dl.DCGLearner().fit(log, llm=judged())),
+    "proxy": lambda log, _: dl.trust.llm_report(log, dl.DCGLearner(llm=judged()).fit(log)),
     "QP": programme,
     **{f"QP, margin {margin}": partial(programme, margin=margin) for margin in ("hamming", "log")},
     "QP by cvxpy": partial(programme, solver="cvxpy"),
     "cross_val_score": lambda log, _: cross_val_score(dl.DCGLearner(loss="robust"), log, cv=3),
-    "choose_C": lambda log, _: dl.trust.choose_C(log, grid=[0.1, 1.0], n_folds=3, random_state=0),
+    "choose_C": lambda log, _: dl.trust.choose_C(log, grid=[0.1, 1.0], random_state=0),
     "bands": lambda log, _: dl.bands(log, n_resamples=20),
     **{
         f"bands by {unit}": partial(
@@ -198,8 +189,6 @@ FUNCTIONS = {
     "anonymous audit": lambda log, _: dl.audit(log, "linear-log2", anonymous=True),
     "jsonl": partial(round_trip, suffix="jsonl"),
     "parquet": partial(round_trip, suffix="parquet"),
-    "DCGLearner in parts": lambda log, folder: in_parts(log, folder, dl.DCGLearner()),
-    "UtilityLearner in parts": lambda log, folder: in_parts(log, folder, dl.UtilityLearner()),
     "table": lambda log, _: as_table(log),
     "changed": changed,
     "reconciled": lambda log, _: dl.trust.reconciled(log, "half"),
@@ -231,7 +220,6 @@ ANSWERED = {
 """The logs that hold what a function needs; others are refused by it."""
 
 MANY = {
-    "form auto",
     *("noise_ceiling", "position_dependence", "choose_C"),
     *(name for name in FUNCTIONS if name.startswith("bands")),
 }

@@ -1,7 +1,6 @@
 """The public names: few at the top, each where a reader looks, and an answer for the others."""
 
 import inspect
-import pickle
 import re
 from pathlib import Path
 
@@ -46,7 +45,6 @@ def test_no_file_hides_a_public_function():
 def test_the_module_of_coherence_is_called_as_its_function():
     module = dcglearn.coherence
     assert inspect.signature(module) == inspect.signature(module.coherence)
-    assert pickle.loads(pickle.dumps(module)) is module
     metrics = [dcglearn.DCG([0, 1, 2], [1, 0.5]), dcglearn.DCG([0, 1, 3], [1, 0.5])]
     assert module(*metrics).to_dict() == module.coherence(*metrics).to_dict()
 

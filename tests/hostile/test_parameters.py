@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.learning.descriptions import DirectDescription, QPDescription
+from dcglearn.learning.options import DCGOptions, QPOptions
 from tests.makers import random_log, refused
 from tests.rankers.makers import tiny
 
@@ -46,12 +46,14 @@ WRONG = {
 }
 """Values by what they are; most have no meaning for most parameters."""
 
-COUNTS = {"n_starts", "max_iter", "n_restarts", "n_trees", "n_points", "n_rounds", "truncate_every"}
+COUNTS = {"max_iter", "n_restarts", "n_trees", "n_points", "n_rounds", "truncate_every"}
 COUNTS |= {"patience", "max_in_a_row", "random_state"}
 
 OPTIONAL = {
     "prior",
+    "llm",
     "n_grades",
+    "depth",
     "tie_epsilon",
     "constraints",
     "loss",
@@ -69,7 +71,6 @@ def meaningful(estimator, name: str) -> set[str]:
     values = {"too large"} if name in COUNTS else set()
     values |= {"bool"} if name in ("monotone", "reweighted", "both_signs") else set()
     values |= {"array", "list"} if name == "annealing" else set()
-    values |= {"dict"} if name == "candidates" else set()  # a mapping without any
     default = inspect.signature(estimator).parameters[name].default
     return values | ({"None"} if name in OPTIONAL and default in (None, "auto") else set())
 
@@ -101,6 +102,7 @@ def test_a_value_of_the_wrong_type_is_refused_by_name(estimator, name, value):
         "is not an integer",
         "is not a finite number",
         "neither a file nor",
+        "check the name",
     )
     assert any(remedy in message for remedy in remedies), message
 
@@ -126,15 +128,13 @@ def test_a_parameter_of_a_loss_is_refused_by_name(loss, kind):
         )
 
 
-@pytest.mark.parametrize("description", [DirectDescription, QPDescription])
+@pytest.mark.parametrize("description", [DCGOptions, QPOptions])
 def test_descriptions_refuse_what_learners_do(description):
     for name in parameters(description):
-        if name not in (
-            "prior",
-            "constraints",
-        ):  # a prior is read with the log's grades; constraints are refused below
+        # metrics are read with the log's grades; constraints are refused below
+        if name not in ("prior", "start", "llm", "constraints"):
             refused(rf"\b{name}\b", description, **{name: object()})
-    if description is QPDescription:
+    if description is QPOptions:
         refused("give a function of W", description, constraints="x", solver="cvxpy")
         refused("give a function of W", description, constraints=list)
 

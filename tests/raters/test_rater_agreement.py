@@ -13,6 +13,7 @@ from scipy.special import expit
 from dcglearn import DCGLearner, Preferences, rater_agreement, read_preferences
 from dcglearn.raters.rater_agreement import Estimate, krippendorff_alpha
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
+from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.resampling import bootstrap_counts
 from tests.makers import TRUTH, random_lists, refused
 
@@ -337,25 +338,22 @@ def biased_log():
 
 
 def test_a_log_of_raters_asked_twice(biased_log):
-    learner = DCGLearner(n_starts=1).fit(biased_log)
+    learner = DCGLearner().fit(biased_log)
     agreement = rater_agreement(biased_log, learner)
-    assert (agreement.n_units, agreement.both_ways, len(agreement.raters)) == (120, 360, 3)
-    ann, bob, cy = agreement.raters
-    assert cy.bias.low > 1 and cy.first.low > 0.53
-    assert cy.bias.value == pytest.approx(
+    assert (agreement.n_units, agreement.both_ways, len(agreement.table)) == (120, 360, 3)
+    ann, bob, cy = agreement.table.rows(named=True)
+    assert cy["rater"] == "cy" and cy["bias_low"] > 1 and cy["first_low"] > 0.53
+    assert cy["bias"] == pytest.approx(
         learner.rater_bias_["cy"], abs=0.4
     )  # the fit's is drawn to the others
-    assert cy.consistency.value < min(ann.consistency.value, bob.consistency.value)
-    assert ann.bias.low < 0 < ann.bias.high and ann.error.low < 0.1 < ann.error.high
-    assert agreement.to_dict()["raters"][2]["rater"] == "cy"
-    row = agreement.table.row(2, named=True)
-    assert (row["rater"], row["bias"], row["bias_low"]) == ("cy", cy.bias.value, cy.bias.low)
+    assert cy["consistency"] < min(ann["consistency"], bob["consistency"])
+    assert ann["bias_low"] < 0 < ann["bias_high"] and ann["error_low"] < 0.1 < ann["error_high"]
+    assert agreement.to_dict()["table"][2]["rater"] == "cy"
+    assert [picture["title"] for picture in agreement.pictures][2] == "position bias, by rater"
     assert "raters agree beyond chance on 120 pairs" in agreement.sentence
     assert f"{agreement.nominal.value:.3f}, 95% interval" in agreement.sentence
-    assert agreement.favouring == {
-        "favour the list shown first": ["cy"],
-        "favour the list shown second": [],
-    }
+    assert agreement.favouring("first")["rater"].to_list() == ["cy"]
+    assert agreement.favouring("second").is_empty()
     assert [note for note in agreement.notes if note.startswith("favour")] == [
         "favour the list shown first: cy"
     ]
@@ -363,13 +361,11 @@ def test_a_log_of_raters_asked_twice(biased_log):
 
 def test_without_a_fit_and_without_raters(biased_log):
     named = rater_agreement(biased_log, errors=False)
-    assert np.isnan(named.raters[0].error.value) and "error" not in named.table.columns
-    assert named.to_dict()["raters"][0]["error"]["value"] is None
+    assert named.known == ["first", "consistency"]
     nameless = Preferences(biased_log.preferred, biased_log.other, n_grades=5)
     agreement = rater_agreement(nameless, errors=False)
-    assert (
-        agreement.n_units == 120 and agreement.both_ways == 0 and agreement.raters[0].rater == "all"
-    )
+    assert agreement.n_units == 120 and agreement.both_ways == 0
+    assert agreement.table["rater"].to_list() == ["all"] and agreement.known == []
     alone = rater_agreement(nameless[:100], errors=False)
     assert "does not say by the column rater who judged" in alone.sentence
     alone = rater_agreement(biased_log[:1], errors=False)
@@ -397,3 +393,16 @@ def test_few_units_show_no_agreement():
         assert found.nominal.value == 1
         assert np.isnan(found.nominal.low) == (n < 6)
         assert ("are not shown to agree" in found.sentence) == (n < 6)
+
+
+def test_judges_of_close_pairs_are_told_from_careless_ones():
+    truth = ground_truth("D1").normalised()
+    noise = {"lists": "free", "n_grades": 5, "random_state": 0}
+    close = preference_pairs(truth, 600, temperature=0.2, **noise)
+    careless = preference_pairs(truth, 600, flip_rate=0.13, **noise)
+    for log, low, high in ((close, 0, 0.05), (careless, 0.1, 0.17)):
+        wrong = 1 - log.agreement(truth).share
+        row = rater_agreement(log, DCGLearner().fit(log)).table.row(0, named=True)
+        assert row["wrong"] == pytest.approx(wrong, abs=0.03)
+        assert row["wrong_low"] <= row["wrong"] <= row["wrong_high"]
+        assert low <= row["error"] <= high
