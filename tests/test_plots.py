@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
+from dcglearn.cli.learn_report import learn_report
 from matplotlib.figure import Figure
 
 import dcglearn as dl
 from dcglearn import plots
-from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
-from dcglearn.cli.learn_report import learn_report
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.metrics.dcg import DCG

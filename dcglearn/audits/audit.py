@@ -6,86 +6,79 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_decisions import deciding_parts, next_section, systems_parts, tools_section
-from dcglearn.audits.of_fit import learned_from_coins, learned_section, left_open
+from dcglearn.audits.of_decisions import next_section, systems_parts
+from dcglearn.audits.of_fit import fit_parts
 from dcglearn.audits.of_log import log_parts
-from dcglearn.audits.of_metric import (
-    curves_section,
-    disagreement_section,
-    held_out_parts,
-    verdict_section,
-)
+from dcglearn.audits.of_metric import disagreement_section, held_out_parts, verdict_section
 from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.findings import Findings
+from dcglearn.foundation.findings import Report
 from dcglearn.foundation.validation import Fields
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.metrics.reading import BASELINE, MetricLike
-from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.in_memory import Log, as_preferences
 from dcglearn.reading.judgements import JudgementsLike
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.runs import RunsLike
 
+FIRST = ("log", "new judgements", "learned", "how sure", "sum or average", "left open")
+"""The parts that `learn` prints, where they have something to say."""
 
-@dataclass(frozen=True, eq=False)
-class Audit(Findings):
-    """Findings about a metric, by section, in the order of the page; prints as their sentences."""
+HEADINGS = {
+    "log": "The log and its raters",
+    "new judgements": "Whom do people follow?",
+    "learned": "What was learned",
+    "how sure": "How sure each number is",
+    "left open": "What the log cannot tell",
+    "disagreement": "Where the two metrics disagree",
+    "systems": "Would the leaderboard change?",
+    "survival": "What do all DCGs that the log allows agree on?",
+    "people": "What would people take?",
+    "next": "What to judge next",
+    "more": "What would tell more",
+    "made": "How this page was made",
+}
+"""Headings of parts that have another than their name."""
 
-    title: str
-    parts: Mapping[str, Finding]
 
-    apart = ("made", "more")
-    headings: ClassVar = {
-        "log": "The log",
-        "learned": "What was learned",
-        "curves": "What a grade is worth, and a position",
-        "held_out": "Does it follow the users?",
-        "left open": "What the log cannot tell",
-        "disagreement": "Where the two metrics disagree",
-        "systems": "Would the leaderboard change?",
-        "survival": "What do all DCGs that the log allows agree on?",
-        "people": "What would people take?",
-        "deciding": "What would change our mind?",
-        "next": "What to judge next",
-        "tools": "What to paste where",
-        "more": "What would tell more",
-        "made": "How this page was made",
-    }
+def parts_of_fit(inputs: Inputs) -> dict[str, Finding]:
+    """Return the parts that `learn` and `audit` share: log, held-out judgements, and the fit."""
+    return {**log_parts(inputs), **held_out_parts(inputs), **fit_parts(inputs)}
 
 
 def audit(
     log: Preferences | ArrayLike,
-    baseline: MetricLike = BASELINE,
+    metric: MetricLike = BASELINE,
     *,
+    llm: Log | None = None,
     judgements: JudgementsLike | None = None,
     runs: RunsLike | None = None,
     anonymous: bool = False,
     random_state: int = 0,
-    strict_log: bool = False,
     made: Mapping[str, str] | None = None,
-) -> Audit:
+) -> Report:
     """Audit a metric: how well it follows users, where it errs, how sure that is, what to do next.
 
-    The result's `save` writes one HTML file, its `to_dict` returns the same numbers. Raises
-    InputError if nothing can be learned from the log, or the metric in use lacks grades of it.
-    People are said to follow a metric where a test of held-out judgements has p <= .05, and
+    The result is a report; its `save` writes one HTML file, its `to_dict` returns the same numbers.
+    Raises InputError if nothing can be learned from the log, or the metric in use lacks grades of
+    it. People are said to follow a metric where a test of held-out judgements has p <= .05, and
     some metric orders the log's pairs better than a coin.
 
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The judgements.
-    baseline : DCG, file or name
+    metric : DCG, file or name
         The metric in use; a name without ``@K`` is as deep as the lists of the log.
+    llm : Preferences, optional
+        An LLM judge's verdicts, followed as far as people's agree.
     judgements, runs : optional
         Judgements of documents, and runs of two systems or more, as in `evaluate`: whether the
         leaderboard changes under the learned DCG.
@@ -93,9 +86,6 @@ def audit(
         Replace the names of raters and queries by numbers; names of documents are never shown.
     random_state : int
         Seed of everything random.
-    strict_log : bool
-        Raise InputError, rather than warn, where no metric orders the log's pairs better than a
-        coin.
     made : mapping of str to str, optional
         Further facts on how the page was made, such as the command and digests of files, by
         name.
@@ -117,26 +107,17 @@ def audit(
     judged = as_preferences(log)
     if anonymous:
         judged = _numbered(judged)
-    inputs = Inputs.of(judged, baseline, random_state, strict=strict_log)
+    inputs = Inputs.of(judged, metric, random_state, llm=llm)
 
-    # the sections, in the order of the page
-    curves = curves_section(inputs)
-    coins = inputs.tells_nothing
-    fit = inputs.fit
+    # the parts that say what to do, and those behind them
+    shared = parts_of_fit(inputs)
+    later = next_section(inputs)
     findings: dict[str, Finding] = {
-        "verdict": verdict_section(inputs),
-        **log_parts(inputs),
-        # what was learned, as `learn` tells it
-        "learned": learned_from_coins(fit.dcg) if coins else learned_section(fit),
-        "curves": curves,
-        **held_out_parts(inputs),
-        "left open": left_open(fit, coins=coins),
+        "verdict": verdict_section(inputs, shared["how sure"].pictures, later),
+        **shared,
         "disagreement": disagreement_section(inputs),
-        # what follows from it
         **systems_parts(inputs, judgements, runs),
-        **deciding_parts(inputs, curves),
-        "next": next_section(inputs),
-        "tools": tools_section(inputs),
+        "next": later,
     }
 
     # what would let them say more, and how the page was made
@@ -144,10 +125,14 @@ def audit(
     findings["more"] = Section("".join(asks[:1]), asks[1:])
     about = ""
     if inputs.name.partition("@")[0] == BASELINE:
-        about = " (the usual NDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
+        about = " (the usual nDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
     title = f"Audit of {inputs.name}{about}"
     findings["made"] = _made(_digest(judged), random_state, made or {})
-    return Audit(title, findings)
+    return Report(title, findings, HEADINGS, printed=("verdict", *FIRST, *LATER))
+
+
+LATER = ("LLM judge", "disagreement", "systems", "survival", "people", "next", "more")
+"""The parts that `audit` prints after those of `learn`."""
 
 
 def _numbered(log: Preferences) -> Preferences:

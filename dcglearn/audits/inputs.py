@@ -8,22 +8,36 @@ import numpy as np
 
 from dcglearn.coherence.verdict import Coherence, coherence
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import InputError
-from dcglearn.learning.fit import Fit, warn_of
-from dcglearn.learning.options import DCGOptions
+from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.learning.factoring import Factoring
+from dcglearn.learning.fit import AnyFit, Fit, warn_of
+from dcglearn.learning.fit_utility import QPFit, fit_qp
+from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.names import MetricName
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
+from dcglearn.reading.in_memory import Log
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands_or_why, drawn_judges
 from dcglearn.trust.calibration import shrunk
-from dcglearn.trust.coins import check_log, tells_nothing
+from dcglearn.trust.coins import NO_SIGNAL, check_log, tells_nothing
 from dcglearn.trust.comparison import Comparison
-from dcglearn.trust.fit_learner import fit_learner
+from dcglearn.trust.cross_validation import ChosenC, choose_C
+from dcglearn.trust.fit_learner import fit_learner, with_llm_learned
 from dcglearn.trust.held_out import cross_fitted
+from dcglearn.trust.llm import LLMReport, llm_report
 
 LEARNED = "the learned DCG"
+
+MARGINS: Fields = {"qp": "unit", "qp-hamming": "hamming", "qp-log": "log"}
+"""The margin of the paper's QP, by the name of the method."""
+
+N_DRAWS = 200
+"""Draws of the bands, a tenth of them."""
+
+MEASURED = 5_000
+"""Pairs that stand for a log of twice as many, or more, where held-out pairs are measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +45,18 @@ class Inputs:
     """A log, the metric in use as given, its name, and the fit with bands, or why there are none.
 
     `baseline` is the metric in use on the grades and positions of the log, with gains from 0 to 1.
+    `chosen` says how C was chosen, of the QP.
     """
 
     log: Preferences
     metric: Any  # a DCG, or a checked name
     name: str
     baseline: DCG
-    fit: Fit
+    fit: AnyFit
     bands: Bands | None
     no_bands: str
     random_state: int
+    chosen: ChosenC | None = None
 
     @cached_property
     def pairs(self) -> Preferences:
@@ -48,12 +64,28 @@ class Inputs:
         return usable_pairs(self.log)
 
     @cached_property
-    def learned(self) -> DCG:
-        """The DCG learned, with judges as `learn` has them: draws of them, and their slope."""
+    def factoring(self) -> Factoring | None:
+        """The DCG nearest to the weights of the QP; None of a direct fit."""
+        return self.fit.factor(normalise_gains=True) if isinstance(self.fit, QPFit) else None
+
+    @cached_property
+    def dcg(self) -> DCG:
+        """The DCG learned, with judges: draws of them, and their slope by held-out pairs."""
+        if not isinstance(self.fit, Fit):
+            assert self.factoring is not None
+            return self.factoring.dcg
         with stage("judges"):
             judges = drawn_judges(self.log, self.fit, self.random_state)
-        held_out = None if isinstance(self.comparison, str) else self.comparison.calibration
-        return replace(self.fit.dcg, judges=shrunk(judges, held_out))
+
+        # how sure they are, and what they leave unexplained, by held-out pairs
+        comparison = None if isinstance(self.comparison, str) else self.comparison
+        judges = shrunk(judges, None if comparison is None else comparison.calibration)
+        if self.tells_nothing:
+            judges = replace(judges, unexplained=NO_SIGNAL)
+        elif comparison is not None and comparison.below_ceiling:
+            unexplained = f"grades do not explain all: {comparison.room}"
+            judges = replace(judges, unexplained=unexplained)
+        return replace(self.fit.dcg, judges=judges)
 
     @cached_property
     def tells_nothing(self) -> bool:
@@ -64,12 +96,12 @@ class Inputs:
     def comparison(self) -> Comparison | str:
         """Held-out comparison of the learned DCG with the metric in use, or why there is none.
 
-        It is that of `learn`. All sentences on whom people follow are made of it.
+        All sentences on whom people follow are made of it.
         """
-        seed = self.random_state
+        log, seed = self.log.thinned(MEASURED), self.random_state
         try:
             with stage("held out"):
-                return cross_fitted(self.log, self.fit, baseline=self.metric, random_state=seed)
+                return cross_fitted(log, self.fit, baseline=self.metric, random_state=seed)
         except InputError as error:
             return str(error)
 
@@ -78,7 +110,14 @@ class Inputs:
         """Whether the learned DCG and the metric in use can disagree, searched for 20 seconds."""
         with stage("coherence"):
             names = (LEARNED, self.name)
-            return coherence(self.fit.dcg, self.baseline, time_limit=20.0, names=names)
+            return coherence(self.dcg, self.baseline, time_limit=20.0, names=names)
+
+    @cached_property
+    def llm(self) -> LLMReport | None:
+        """How far the LLM judge can be trusted, where its verdicts were followed too."""
+        if not isinstance(self.fit, Fit) or self.fit.llm is None:
+            return None
+        return llm_report(self.log, self.fit, random_state=self.random_state)
 
     @property
     def followed(self) -> str:
@@ -87,9 +126,17 @@ class Inputs:
 
     @classmethod
     def of(
-        cls, log: Preferences, metric: MetricLike, random_state: int, *, strict: bool = False
+        cls,
+        log: Preferences,
+        metric: MetricLike,
+        random_state: int,
+        *,
+        llm: Log | None = None,
+        method: str = "dcg",
+        C: float | str = 1.0,
+        n_draws: int = N_DRAWS,
     ) -> Self:
-        """Learn from a log; for errors see `audit`."""
+        """Learn from a log; for errors see `audit`. Without draws there are no bands."""
         # the metric in use, on the grades and positions of the log
         in_use = metric_or_name(metric, accept=ONLY_DCG)
         name = in_use.at(log.depth) if isinstance(in_use, MetricName) else "the metric used now"
@@ -103,15 +150,40 @@ class Inputs:
         # positions that it does not reach count nothing
         unseen = np.zeros(max(log.depth - baseline.depth, 0))
         discounts = np.append(baseline.discounts[: log.depth], unseen)
-        baseline = DCG(baseline.gains[: log.n_grades], discounts).normalised()
+        gains, power = baseline.gains[: log.n_grades], baseline.power
+        baseline = DCG(gains, discounts, power=power).normalised()
 
-        # the DCG learned
-        check_log(log, strict=strict)
+        # the fit, and its bands
+        check_log(log)
+        fit, chosen = _fitted(log, llm, method, C, random_state)
+        bands, no_bands = None, "not measured: --method dcg has bands of every gain and discount"
+        if isinstance(fit, Fit):
+            no_bands = "not measured: --bands 200 gives 90% bands of every gain and discount"
+        if isinstance(fit, Fit) and n_draws:
+            with stage("bands"):
+                how: Fields = {"n_resamples": n_draws, "random_state": random_state}
+                bands, no_bands = bands_or_why(log, fit, **how)
+        return cls(log, in_use, name, baseline, fit, bands, no_bands, random_state, chosen)
+
+
+def _fitted(
+    log: Preferences, llm: Log | None, method: str, C: float | str, random_state: int
+) -> tuple[AnyFit, ChosenC | None]:
+    """Return the fit of a method to a log and, of the QP with C="auto", how C was chosen."""
+    fit: AnyFit
+    chosen = None
+    if method == "dcg":
+        asked = DCGOptions(n_grades=log.n_grades, llm=llm, random_state=random_state)
+        with stage("LLM judge" if llm is not None else "learning"):
+            asked = with_llm_learned(asked, log)
         with stage("learning"):
-            fit = fit_learner(log, DCGOptions(n_grades=log.n_grades, random_state=random_state))
-        warn_of(fit)
-
-        # its bands, as `learn` has them
-        with stage("bands"):
-            bands, no_bands = bands_or_why(log, fit, random_state=random_state)
-        return cls(log, in_use, name, baseline, fit, bands, no_bands, random_state)
+            fit = fit_learner(log, asked)
+    else:
+        options = QPOptions(margin=MARGINS[method])
+        if C == "auto":
+            by = "pair" if log.rater is None else "rater"
+            chosen = choose_C(log, options, by=by, random_state=random_state)
+        with stage("learning"):
+            fit = fit_qp(log, replace(options, C=float(C) if chosen is None else chosen.C))
+    warn_of(fit)
+    return fit, chosen

@@ -1,4 +1,4 @@
-"""Parts of an audit on decisions: order of systems, deciding verdicts, next pairs, tools."""
+"""Parts of an audit on decisions: order of systems, and what to judge next."""
 
 import warnings
 from itertools import chain, combinations
@@ -13,10 +13,10 @@ from dcglearn.coherence.order_of_systems import SystemOrder, system_order
 from dcglearn.evaluation.paired_tests import interval_of_mean
 from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
-from dcglearn.exports.targets import exported
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
+from dcglearn.learning.fit import Fit
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import read_metric
 from dcglearn.metrics.scales import ScaleWarning
@@ -24,7 +24,6 @@ from dcglearn.reading.judgements import Judgements
 from dcglearn.reading.runs import Run, read_both
 from dcglearn.trust.band_draws import FEWEST_DRAWN, Bands
 from dcglearn.trust.coins import ASSUMED
-from dcglearn.trust.deciding import what_if
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.resampling import no_more_lists
 
@@ -37,7 +36,7 @@ ENDS = [
 def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Finding]:
     """Return the systems' order under both metrics, what of it survives, and what people take."""
     if judgements is None or runs is None:
-        ask = "would the leaderboard change? Give runs and judgements (--runs RUN... --qrels QRELS)"
+        ask = "would the leaderboard change? Give runs and judgements (--run RUN --qrels QRELS)"
         return {"systems": Section("", asks=[f"{ask} to see"])}
 
     # the order under both metrics
@@ -45,7 +44,7 @@ def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Findi
     if inputs.tells_nothing:
         return {"systems": Section(f"not told: the learned DCG is {ASSUMED}")}
     baseline = read_metric(inputs.metric, max(judged.n_grades or 0, 2), inputs.log.depth)
-    metrics = {inputs.name: baseline, LEARNED: inputs.learned}
+    metrics = {inputs.name: baseline, LEARNED: inputs.dcg}
     with stage("systems"):
         order = system_order(judged, systems, metrics)
     survival = _survival(inputs, judged, systems, order)
@@ -69,9 +68,9 @@ def _survival(
         n, survive, overturned = len(held), int((held == 1).sum()), int((held == 0).sum())
         numbers = {"survive": survive, "overturned": overturned}
         sentence = (
-            f"{survive:,} of the {n:,} conclusions under {inputs.name} survive every DCG drawn "
-            f"from what the log allows; {overturned:,} are overturned by every one, and "
-            f"{n - survive - overturned:,} are possible, but not necessary"
+            f"of the {n:,} pairs of systems, {survive:,} are in the order of {inputs.name} under "
+            f"every DCG that these verdicts allow, {overturned:,} in the other order; "
+            f"{n - survive - overturned:,} depend on the DCG"
         )
 
     # at most 20 swaps, those beyond chance first
@@ -135,29 +134,15 @@ def _mean_with_interval(gap: Floats) -> tuple[float | None, ...]:
     return float(np.nanmean(gap)), interval["low"], interval["high"]
 
 
-def deciding_parts(inputs: Inputs, curves: Section) -> dict[str, Finding]:
-    """Return the verdicts that decide on which side of the metric in use the learned one lies.
-
-    This is of the number furthest outside its band; there is no part where all lie within, or no
-    metric orders the pairs better than a coin.
-    """
-    furthest = curves["furthest"]
-    if inputs.tells_nothing or furthest is None:
-        return {}
-    side = "<" if furthest["estimate"] < furthest["in_use"] else ">"
-    conclusion = f"{furthest['parameter']} {side} {furthest['in_use']:.6f}"
-    return {"deciding": what_if(inputs.log, inputs.fit, conclusion)}
-
-
 def next_section(inputs: Inputs) -> Section:
     """Return how many more judgements make bands half as wide, and the pairs to ask next.
 
     A log that tells nothing is to be checked first.
     """
     if inputs.tells_nothing:
-        check = "check first how winners, ratings and grades were read"
         return Section(
-            f"{check}: more judgements like these would tell nothing either",
+            "check first how winners, ratings and grades were read: more judgements like these "
+            "would tell nothing either",
             numbers={"more": None, "questions": []},
         )
 
@@ -168,8 +153,9 @@ def next_section(inputs: Inputs) -> Section:
         lists = generated_lists(log, 200, random_state=random_state)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # fewer pairs than wanted
+            fit = inputs.fit if isinstance(inputs.fit, Fit) else None
             pairs = suggest_pairs(
-                log, lists, 20, inputs.fit, n_grades=log.n_grades, random_state=random_state
+                log, lists, 20, fit, n_grades=log.n_grades, random_state=random_state
             )
         questions, lines = pairs.pairs.tolist(), pairs.to_polars().write_ndjson()
     except InputError:  # nothing is left to ask
@@ -213,22 +199,6 @@ def next_section(inputs: Inputs) -> Section:
         numbers=numbers,
         caption="The pairs, by their grades",
         rows=rows,
-        files={"questions.jsonl": file} if questions else {},
-    )
-
-
-def tools_section(inputs: Inputs) -> Section:
-    """Return what to paste into other tools for the learned DCG, unless nothing was learned."""
-    if inputs.tells_nothing:
-        return Section(f"nothing to paste: the learned DCG is {ASSUMED}", numbers={"paste": {}})
-
-    # what each tool needs
-    dcg = inputs.learned
-    made = [exported(dcg, "dcg.json", tool) for tool in ("lightgbm", "sql", "ir-measures")]
-    about = "what other tools need of the learned DCG, to paste; a page (.html) holds dcg.json too"
-    return Section(
-        about,
-        numbers={"paste": {one.target: one.settings or one.text for one in made}},
-        texts={one.target: one.texts[one.target] for one in made},
-        files={"dcg.json": json_address(dcg.to_dict())},
+        files={"dcg.json": json_address(inputs.dcg.to_dict())}
+        | ({"questions.jsonl": file} if questions else {}),
     )

@@ -1,31 +1,56 @@
-"""Parts of reports on a fit: what was learned, and what the log cannot tell."""
+"""Parts of reports on a fit: what was learned, how sure that is, and what the log cannot tell."""
 
 from itertools import zip_longest
 
+import numpy as np
+
+from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.intervals import LEVEL, percentile_interval
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields
-from dcglearn.learning.fit import AnyFit, Fit
-from dcglearn.metrics.dcg import DCG
-from dcglearn.trust.coins import ASSUMED
+from dcglearn.learning.fit import Fit, cautions_of
+from dcglearn.metrics.dcg import DCG, as_curves
+from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
 
 
-def learned_from_coins(dcg: DCG) -> Section:
-    """Return that nothing was learned, with the DCG that was fitted."""
-    sentence = f"no gain or discount; these are {ASSUMED}: {dcg.sentence}"
-    return Section(sentence, dcg.notes, rows=_table(dcg))
+def fit_parts(inputs: Inputs) -> dict[str, Finding]:
+    """Return what was learned, how sure that is, and what the log leaves open, by part."""
+    coins, fit = inputs.tells_nothing, inputs.fit
+    parts: dict[str, Finding | None] = {
+        "learned": learned_section(inputs),
+        "how sure": curves_section(inputs),
+        "sum or average": None if coins else sum_or_average(fit),
+        "LLM judge": inputs.llm,
+        "left open": Section("every gain and discount") if coins else fit.visible,
+        "factored": inputs.factoring,
+    }
+    return {name: part for name, part in parts.items() if part is not None}
 
 
-def left_open(fit: AnyFit, *, coins: bool) -> Finding:
-    """Return what the log cannot tell of a fit; of coin flips, that it is everything."""
-    return Section("every gain and discount") if coins else fit.visible
-
-
-def learned_section(fit: Fit) -> Section:
+def learned_section(inputs: Inputs) -> Section:
     """Return the gains and discounts that were learned, from what, and how the judges err."""
-    # from how many judgements, and how
+    fit, dcg = inputs.fit, inputs.dcg
+    if inputs.tells_nothing:
+        sentence = f"no gain or discount; these are {ASSUMED}: {dcg.sentence}"
+        return Section(sentence, dcg.notes, rows=_table(dcg))
+
+    # the QP says how it was solved
+    if not isinstance(fit, Fit):
+        chosen = "" if inputs.chosen is None else " (chosen by validation)"
+        return Section(
+            f"{dcg.sentence}; it is the nearest DCG to weights of each grade at each position, "
+            f"which the paper's quadratic programme learned with C = {fit.options.C:g}{chosen}",
+            [
+                "proof: no other weights lower what it minimises by more than a share of "
+                f"{fit.gap:.1e} (duality gap)",
+                *cautions_of(inputs.log, fit),
+            ],
+            rows=_table(dcg),
+        )
+
+    # from how many judgements
     total = number_of(round(fit.weighed_on), "judgements", ",")
     fewer, recur = round(fit.n_effective), ""
     if fewer != round(fit.weighed_on):
@@ -33,20 +58,18 @@ def learned_section(fit: Fit) -> Section:
     notes = [f"gains and discounts are learned from {total}{recur}"]
 
     # what it is made of and how the judges err, which fewer judgements than numbers do not tell
-    if fit.n_effective >= fit.dcg.n_grades - 2 + fit.dcg.depth:
+    if fit.n_effective >= dcg.n_grades - 2 + dcg.depth:
         notes += [*_of_members(fit), *_of_judges(fit)]
-    notes += fit.dcg.notes
-    said = f"{fit.dcg.sentence}{_of_lengths(fit)}"
-    return Section(said, notes, rows=_table(fit.dcg))
+    return Section(dcg.sentence, [*notes, *dcg.notes], rows=_table(dcg))
 
 
-def _of_lengths(fit: Fit) -> str:
+def sum_or_average(fit: object) -> Section | None:
     """Return whether people add up what they find or average it, where lists differ in length."""
-    if fit.lead is None:
-        return ""
+    if not isinstance(fit, Fit) or fit.lead is None:
+        return None
     if fit.form == fit.options.plain:
-        return (
-            "; lists differ in length, but the log does not show that people average what they "
+        return Section(
+            "lists differ in length, but the log does not show that people average what they "
             "find, or that a useless result costs them anything"
         )
 
@@ -68,7 +91,7 @@ def _of_lengths(fit: Fit) -> str:
                 f"; a result of the worst grade costs {-worst:.0%} of what one of the best is "
                 f"worth ({LEVEL:.0%} interval {-high:.0%} to {-low:.0%})"
             )
-    return f"; these people {which} (p = {power:.2f}{between}){costs}"
+    return Section(f"these people {which} (p = {power:.2f}{between}){costs}")
 
 
 def _table(dcg: DCG) -> list[Fields]:
@@ -104,7 +127,7 @@ def _of_members(fit: Fit) -> list[str]:
 
 
 def _of_judges(fit: Fit) -> list[str]:
-    """Return the judges' error rate, the worst raters, and the side that they prefer."""
+    """Return the judges' error rate, and the worst raters."""
     notes = []
     if fit.options.loss == "robust":
         notes.append(
@@ -114,14 +137,87 @@ def _of_judges(fit: Fit) -> list[str]:
     worst = sorted(fit.rater_error.items(), key=lambda item: -item[1])[:3]
     if worst and worst[0][1] > 2 * fit.error_rate:
         notes.append("most, by rater: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
-
-    # position bias, where sides are known
-    if len(fit.curves.biases):
-        from scipy.special import expit
-
-        won = expit(fit.curves.biases).mean()
-        notes.append(
-            f"position bias: of two equal lists, the one shown first wins {won:.0%} "
-            "(50% is no bias)"
-        )
     return notes
+
+
+def curves_section(inputs: Inputs) -> Section:
+    """Return how sure the gains and discounts are, with bands, beside those of the metric in use.
+
+    Of judgements that no metric orders better than a coin it says so.
+    """
+    # rows of parameters that are not fixed, and those whose band leaves out the metric in use
+    learned, bands = inputs.dcg, None if inputs.tells_nothing else inputs.bands
+    caption, curves = "Gains and discounts", learned.table.rename({"value": "estimate"})
+    if bands is not None:
+        caption += f", with {percent(bands.level)} bands by {bands.by}"
+        curves = bands.table.drop("standard_error")
+
+    # the power, if any, is the last row
+    usual = inputs.baseline
+    in_use = [*usual.gains, *usual.discounts, usual.power][: len(curves)]
+    rows: list[Fields] = []
+    if bands is not None:
+        table = zip(curves.to_dicts(), in_use, strict=True)
+        rows = [
+            {**row, "in_use": value} for row, value in table if row["all_low"] < row["all_high"]
+        ]
+    outside = [row for row in rows if not row["all_low"] <= row["in_use"] <= row["all_high"]]
+
+    # how sure, with both metrics beside each other
+    shown = [
+        {"parameter": row.pop("parameter"), inputs.name: value, **row}
+        for row, value in zip(curves.to_dicts(), in_use, strict=True)
+    ]
+    sentence = inputs.no_bands
+    if inputs.tells_nothing:
+        sentence = f"not at all: bands are those of {ASSUMED}"
+    elif bands is not None:
+        sentence = bands.sentence
+    return Section(
+        sentence,
+        [] if bands is None else [_beside(inputs, rows, outside), *bands.notes],
+        numbers={
+            "no_bands": inputs.no_bands,
+            "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
+            "in_use": {"name": inputs.name, **inputs.baseline.to_dict()},
+            "learned": learned,
+            "bands": bands,
+            "free": len(rows),
+            "outside": outside,
+        },
+        caption=caption,
+        rows=shown,
+        formats=dict.fromkeys(shown[0], ".3f"),
+        labels={**({} if bands is None else bands._labels), "estimate": "learned"},
+        pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
+    )
+
+
+def _beside(inputs: Inputs, rows: list[Fields], outside: list[Fields]) -> str:
+    """Return where the metric in use lies outside the bands, in words."""
+    if not outside:
+        within = f"all gains and discounts of {inputs.name} lie within the 90% bands"
+        return f"{within} of all at once: the log allows it"
+
+    # where they lie, in words
+    where = []
+    for kind in ("gain of" if inputs.dcg.grade_names else "gain of grade", "discount at"):
+        names = [row["parameter"] for row in outside if row["parameter"].startswith(kind)]
+        places = ", ".join(name.removeprefix(f"{kind} ") for name in names)
+        where += [f"the {kind} {places}"] if places else []
+
+    # the one that lies furthest out, of several, with its band
+    furthest = max(outside, key=_distance)
+    lie = "lies" if len(outside) == 1 else "lie"
+    which = f"; furthest, the {furthest['parameter']}" if len(outside) > 1 else ""
+    in_use, low, high = (furthest[name] for name in ("in_use", "all_low", "all_high"))
+    return (
+        f"outside the 90% bands of all at once {lie} {len(outside)} of {len(rows)} gains and "
+        f"discounts of {inputs.name}: {' and '.join(where)}{which} "
+        f"({in_use:.3f}, band {low:.3f} to {high:.3f})"
+    )
+
+
+def _distance(row: Fields) -> float:
+    """Return how far the metric in use lies outside the band of a parameter."""
+    return float(abs(row["in_use"] - np.clip(row["in_use"], row["all_low"], row["all_high"])))

@@ -10,28 +10,30 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields
-from dcglearn.learning.fit import cautions_of
+from dcglearn.learning.fit import Fit, cautions_of
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters
 from dcglearn.logs.contents import contents
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.raters.repeats import contradiction
-from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import NO_SIGNAL
 from dcglearn.trust.influence import influence_of_raters
+
+MOST_ERRORS = 200_000
+"""Pairs of the longest log whose raters' errors are fitted."""
 
 
 def log_parts(inputs: Inputs) -> dict[str, Finding]:
     """Return the contents of a log with what stands out, and its raters' agreement and errors."""
     log, rated, bands = inputs.log, inputs.log.ratings is not None, inputs.bands
     coins = inputs.tells_nothing
+    fit = inputs.fit if isinstance(inputs.fit, Fit) and not coins else None
 
-    # agreement of raters, and the influence of each
+    # agreement of raters, and the influence of each; errors take seconds on a large log
     with stage("raters"):
-        agreement = rater_agreement(
-            log, inputs.fit, errors=not (rated or coins), random_state=inputs.random_state
-        )
-        moves = {} if coins else influence_of_raters(inputs.pairs, inputs.fit)
+        errors = fit is not None and not rated and len(log) <= MOST_ERRORS
+        agreement = rater_agreement(log, fit, errors=errors, random_state=inputs.random_state)
+        moves = {} if fit is None else influence_of_raters(inputs.pairs, fit)
     width: Any = np.inf
     if bands is not None:
         width = np.ptp(np.concatenate([bands.gain_band, bands.discount_band], axis=1), axis=0)
@@ -49,10 +51,9 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         "lists": len(times),
         "recurring": float(often.all(axis=0).mean()),
         # who judged
-        "error_rate": inputs.fit.error_rate,
+        "error_rate": 0.0 if fit is None else fit.error_rate,
         "influence": {rater: float(np.abs(move).max()) for rater, move in moves.items()},
         "much": much,
-        "over_time": _over_time(log),
         "one_sided": one_sided_raters(log).tolist(),
         "left_out": int(log.differing.sum()) - len(inputs.pairs),
         "no_signal": NO_SIGNAL if coins else "",
@@ -71,7 +72,6 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         numbers,
         caption="Largest move of a gain or discount without a rater",
         rows=[{"rater": rater, "move": move} for rater, move in numbers["influence"].items()],
-        pictures=_over_time_drawn(numbers["over_time"]),
     )
     return {"log": section} if no_raters else {"log": section, "raters": agreement}
 
@@ -127,9 +127,6 @@ def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[s
         f"{numbers['lists']:,} different lists were compared; {recurring} between two that each "
         "occur in several pairs"
     )
-    if numbers["over_time"]:
-        days = numbers["over_time"]["days"]
-        notes.append(f"verdicts were given from {days[0]} to {days[-1]}")
     return striking, notes, asks
 
 
@@ -158,21 +155,3 @@ def _left_out(inputs: Inputs) -> list[str]:
     """Return lines on what was left out, but of single lines, and of raters named elsewhere."""
     dropped = {**inputs.log.dropped, **inputs.fit.dropped, REASON: 0}
     return left_out({reason: n for reason, n in dropped.items() if ": " not in reason})
-
-
-def _over_time_drawn(over_time: Fields | None) -> list[Fields]:
-    """Return the picture of the judgements over time."""
-    if over_time is None:
-        return []
-    lines = {"judgements": over_time["judgements"]}
-    return [{"title": "judgements over time", "ticks": over_time["days"], "lines": lines}]
-
-
-def _over_time(log: Preferences) -> Fields | None:
-    """Return the verdicts per day of a log with times, or per month beyond 24 days."""
-    if log.time is None:
-        return None
-    days, n = np.unique([time[:10] for time in log.time], return_counts=True)
-    if len(days) > 24:
-        days, n = np.unique([time[:7] for time in log.time], return_counts=True)
-    return {"days": days.tolist(), "judgements": n.tolist()}

@@ -1,4 +1,4 @@
-"""Parts of an audit on the metric: verdict, gains and discounts, held-out pairs, disagreement."""
+"""Parts of an audit on the metric: verdict, held-out pairs, disagreement."""
 
 import os
 from datetime import UTC, datetime
@@ -9,18 +9,20 @@ from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section
 from dcglearn.coherence.disagreements import disagreement_matrix
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades
 from dcglearn.logs.columns import ties_of
+from dcglearn.logs.contents import contents
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-from dcglearn.metrics.dcg import as_curves
 from dcglearn.reading.preferences import Preferences
-from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
+from dcglearn.trust.coins import ASSUMED
 
 
-def verdict_section(inputs: Inputs) -> Section:
-    """Return whether to keep the metric, change it, or judge more; with dates of audit and data."""
+def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> Section:
+    """Return whether to keep the metric, change it, or judge more, with what a first screen shows.
+
+    `pictures` are the curves, and `later` says what to judge next.
+    """
     comparison, followed = inputs.comparison, inputs.followed
     row = None if isinstance(comparison, str) else comparison[comparison.baseline]
 
@@ -28,49 +30,79 @@ def verdict_section(inputs: Inputs) -> Section:
     alike = not inputs.tells_nothing and inputs.proof.coherent is True
     little = row is not None and row.high < 0.01 and not inputs.tells_nothing
     verdict = "judge more"
-    if followed == "learned":
+    if inputs.tells_nothing:
+        verdict = "check the log"
+    elif followed == "learned":
         verdict = "change"
     elif followed == "in use" or alike or little:
         verdict = "keep"
 
-    why, held_out = f"not known which metric people follow: {comparison}", ""
-    if not isinstance(comparison, str):
-        why, held_out = comparison.whom, comparison.sentence
-
-    # the dates of audit and judgements go with it
-    date, last = _today(), None if inputs.log.time is None else max(inputs.log.time)[:10]
-    numbers: Fields = {
-        "verdict": verdict,
-        "name": inputs.name,
-        "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
-        "followed": followed,
-        "alike": alike,
-        "row": row,
-        "why": why,
-        "held_out": held_out,
-        "date": date,
-        "last": last,
-    }
-
-    # why, and what could be gained at most
-    notes = []
-    if inputs.tells_nothing:
-        notes.append(NO_SIGNAL)
-    else:
-        same = "it orders all lists as the learned DCG does: nothing would change"
-        notes.append(same if alike else why)
-        if verdict != "change" and row is not None:
-            notes.append(held_out)
-        if verdict == "keep" and row is not None and not followed and not alike:
-            most = max(100 * row.high, 0)
-            notes.append(f"at most {most:.1f} percentage points could be gained")
-    notes.append(f"audited on {date}{f'; the last judgement is of {last}' if last else ''}")
+    # the headline, where people follow one in verdicts of 100
+    where = "where the two metrics differ"
     sentence = {
+        "check the log": "check the grades and the verdicts first, not the metric: no metric "
+        "orders these pairs better than a coin",
         "change": f"change from {inputs.name} to the learned DCG",
         "keep": f"keep {inputs.name}",
         "judge more": f"judge more before you change {inputs.name}",
     }[verdict]
-    return Section(sentence, notes, numbers=numbers)
+    if not isinstance(comparison, str) and followed:
+        share = comparison.with_learned if followed == "learned" else 1 - comparison.with_learned
+        theirs = "the learned DCG" if followed == "learned" else inputs.name
+        sentence += f": {where}, {100 * share:.0f} of 100 verdicts go with {theirs}"
+
+    # why, and what could be gained at most
+    notes = []
+    if alike:
+        notes.append("it orders all lists as the learned DCG does: nothing would change")
+    elif isinstance(comparison, str):
+        notes.append(f"not known which metric people follow: {comparison}")
+    elif not inputs.tells_nothing:
+        notes.append(comparison.whom)
+    if verdict == "keep" and row is not None and not followed and not alike:
+        most = max(100 * row.high, 0)
+        notes.append(f"at most {most:.1f} percentage points could be gained")
+    last = None if inputs.log.time is None else max(inputs.log.time)[:10]
+    date = _today()
+    notes.append(f"audited on {date}{f'; the last judgement is of {last}' if last else ''}")
+
+    # what the first screen shows
+    figures = []
+    if not isinstance(comparison, str) and row is not None:
+        learned = comparison.rows[0].share
+        figures.append(
+            (
+                f"{learned:.0%} against {row.share:.0%}",
+                f"of {comparison.n_held_out:,} held-out verdicts are ordered as people did by the "
+                f"learned DCG, and by {inputs.name}",
+            )
+        )
+        if comparison.apart and not inputs.tells_nothing:
+            figures.append(
+                (
+                    f"{100 * comparison.with_learned:.0f} of 100",
+                    f"verdicts go with the learned DCG, where the two differ "
+                    f"({comparison.apart:,} held-out verdicts)",
+                )
+            )
+    figures.append((f"{inputs.log.n_judgements:,}", contents(inputs.log)))
+    return Section(
+        sentence,
+        notes,
+        numbers={
+            "verdict": verdict,
+            "name": inputs.name,
+            "followed": followed,
+            "alike": alike,
+            "row": row,
+            "date": date,
+            "last": last,
+        },
+        pictures=pictures,
+        figures=figures,
+        todo=later.sentence,
+        files=later.files,
+    )
 
 
 def _today() -> str:
@@ -80,95 +112,12 @@ def _today() -> str:
     return f"{now:%Y-%m-%d}"
 
 
-def curves_section(inputs: Inputs) -> Section:
-    """Return the learned gains and discounts with bands, beside those of the metric in use."""
-    # rows of parameters that are not fixed, and those whose band leaves out the metric in use
-    learned, bands = inputs.fit.dcg, None if inputs.tells_nothing else inputs.bands
-    in_use = inputs.baseline.table["value"]
-    rows: list[Fields] = []
-    if bands is not None:
-        table = zip(bands.table.to_dicts(), in_use, strict=True)
-        rows = [
-            {**row, "in_use": value} for row, value in table if row["all_low"] < row["all_high"]
-        ]
-    outside = [row for row in rows if not row["all_low"] <= row["in_use"] <= row["all_high"]]
-
-    # where they lie, in words, and the one that lies furthest out
-    where = []
-    for kind in ("gain of" if learned.grade_names else "gain of grade", "discount at"):
-        names = [row["parameter"] for row in outside if row["parameter"].startswith(kind)]
-        places = ", ".join(name.removeprefix(f"{kind} ") for name in names)
-        where += [f"the {kind} {places}"] if places else []
-    furthest = max(outside, key=_distance, default=None)
-
-    # beside the curves themselves
-    numbers: Fields = {
-        "no_bands": inputs.no_bands,
-        "no_signal": inputs.tells_nothing,
-        "in_use": {"name": inputs.name, **inputs.baseline.to_dict()},
-        "learned": learned,
-        "bands": bands,
-        # where they differ
-        "free": len(rows),
-        "outside": outside,
-        "where": " and ".join(where),
-        "furthest": furthest,
-    }
-    # both metrics, with the bands of the learned one
-    caption, curves = "Gains and discounts", learned.table.rename({"value": "estimate"})
-    if bands is not None:
-        caption += f", with {percent(bands.level)} bands by {bands.by}"
-        curves = bands.table.drop("standard_error")
-    curves.insert_column(1, in_use.alias(inputs.name))
-    return Section(
-        _of_curves(inputs, numbers),
-        [bands.sentence] if bands is not None else [],
-        numbers=numbers,
-        caption=caption,
-        rows=curves.to_dicts(),
-        formats=dict.fromkeys(curves.columns, ".3f"),
-        labels={**({} if bands is None else bands._labels), "estimate": "learned"},
-        pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
-    )
-
-
-def _of_curves(inputs: Inputs, numbers: Fields) -> str:
-    """Return where the metric in use lies outside the bands, in words."""
-    if inputs.no_bands:
-        return inputs.no_bands
-    if inputs.tells_nothing:
-        return (
-            "no gain or discount can be learned from judgements that no metric orders better than "
-            "a coin: what is drawn follows the prior"
-        )
-    outside, furthest = numbers["outside"], numbers["furthest"]
-    if not outside:
-        within = f"all gains and discounts of {inputs.name} lie within the 90% bands"
-        return f"{within} of all at once: the log allows it"
-
-    # the one that lies furthest out, of several, with its band
-    lie = "lies" if len(outside) == 1 else "lie"
-    which = f"; furthest, the {furthest['parameter']}" if len(outside) > 1 else ""
-    in_use, low, high = (furthest[name] for name in ("in_use", "all_low", "all_high"))
-    return (
-        f"outside the 90% bands of all at once {lie} {len(outside)} of {numbers['free']} gains and "
-        f"discounts of {inputs.name}: {numbers['where']}{which} "
-        f"({in_use:.3f}, band {low:.3f} to {high:.3f})"
-    )
-
-
-def _distance(row: Fields) -> float:
-    """Return how far the metric in use lies outside the band of a parameter."""
-    return float(abs(row["in_use"] - np.clip(row["in_use"], row["all_low"], row["all_high"])))
-
-
 def held_out_parts(inputs: Inputs) -> dict[str, Finding]:
     """Return the comparison on held-out pairs, and what belongs to it, by part of the audit."""
     comparison = inputs.comparison
     if isinstance(comparison, str):
-        return {"held_out": Section(comparison)}
-    parts = comparison.by_part
-    return {"held_out": parts.pop("new judgements"), **parts}
+        return {"new judgements": Section(comparison)}
+    return comparison.by_part
 
 
 def disagreement_section(inputs: Inputs) -> Section:
@@ -179,7 +128,7 @@ def disagreement_section(inputs: Inputs) -> Section:
     if inputs.tells_nothing:
         return Section(f"not told: the learned DCG is {ASSUMED}")
     log, comparison = inputs.pairs, inputs.comparison
-    metrics = {LEARNED: inputs.fit.dcg, inputs.name: inputs.baseline}
+    metrics = {LEARNED: inputs.dcg, inputs.name: inputs.baseline}
 
     # prove or refute
     proof = inputs.proof

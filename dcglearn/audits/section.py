@@ -19,6 +19,7 @@ class Section(Finding):
 
     The sentence is empty if the section cannot say anything, and `asks` tells what would let it say
     more. `rows` are those of the table, with formats and titles of columns as findings have them.
+    Of the first part, a page shows `figures`, each with what it is, and what `todo` says to do.
     """
 
     sentence: str
@@ -32,6 +33,8 @@ class Section(Finding):
     pictures: list[Fields] = field(default_factory=list)
     texts: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    figures: Sequence[tuple[str, str]] = ()
+    todo: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sentence", one_line(self.sentence))

@@ -9,6 +9,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 
 def main(program: str = "dcglearn", commands: str = "dcglearn.cli.commands") -> None:
@@ -45,16 +46,28 @@ def _interrupted() -> None:
 def _run(program: str, name: str, commands: str) -> None:
     from importlib import import_module
 
+    import typer
+
     from dcglearn.cli.messages import as_options
     from dcglearn.cli.terminal import escaped_streams, quiet_afterwards
     from dcglearn.foundation.plain_text import one_line
     from dcglearn.foundation.validation import InputError, shortened
     from dcglearn.kernels import KernelError
 
+    usage_error: Any = typer.BadParameter.__mro__[2]  # click's, which typer may ship
     app = import_module(commands).app
     with escaped_streams(), _warnings_in_one_line(), quiet_afterwards():
         try:
-            app(prog_name=program)
+            sys.exit(app(prog_name=program, standalone_mode=False))
+
+        # words that are no command, option or value
+        except usage_error as error:
+            message = error.format_message().replace("Value error, ", "")
+            if not message:  # the help page is printed
+                sys.exit(error.exit_code)
+            _end(name, error.exit_code, one_line(shortened(message)))
+        except typer.Abort:
+            raise KeyboardInterrupt from None
 
         # bad input
         except InputError as error:

@@ -5,143 +5,99 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import (
-    argument_row,
-    examples,
-    first_row,
-    input_row,
-    model_row,
-    option_name,
+from dcglearn.cli.options import (
+    Force,
+    Seed,
+    check_outputs,
+    input_option,
+    method_option,
+    option,
+    say,
+    write_log,
 )
-from dcglearn.cli.options import Force, Seed, check_outputs, say, write_log
-from dcglearn.cli.reading import Reading, one_or_all, read_llm, say_reading
+from dcglearn.cli.reading import one_or_all, read_llm, say_reading
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES
-from dcglearn.foundation.validation import InputError, Integers, suffix_among
-from dcglearn.reading.contract import CANDIDATE, QUESTION
+from dcglearn.foundation.validation import InputError, suffix_among
+from dcglearn.trust.next_pairs import generated_lists, most_informative
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
     from dcglearn.learning.fit import Fit
     from dcglearn.reading.preferences import Preferences
-    from dcglearn.trust.next_pairs import Questions
 
 PER_PAGE, PER_TABLE = 20, 5
 """Pairs that are asked by default: on each page, and in a table."""
+
+SHAPES = ("openai", "anthropic", "gemini", "messages")
+"""Whose batch files prompts are; messages: those alone."""
 
 N_GENERATED = 200
 """Lists that are made and paired where no candidates are given."""
 
 
-@dataclass(frozen=True)
-class CandidateOptions:
-    """The pairs that could be judged: a file of them, or two runs to compare."""
-
-    candidates: list[str] | None = argument_row(
-        "Pairs that could be judged: a, b, and items to show; or two runs, with --qrels.",
-        metavar="[CANDIDATES]",
-    )
-    qrels: str | None = input_row("The judgements of two runs.", metavar="FILE")
-    documents: Path | None = input_row(
-        "JSON lines with docno, title and text, of runs or of docs_a and docs_b."
-    )
-    topics: Path | None = input_row("Texts of the runs' queries: name, tab, text.")
-
-    @property
-    def inputs(self) -> list[str | Path | None]:
-        """The files that are read."""
-        return [*(self.candidates or ()), self.qrels, self.documents, self.topics]
-
-    def read(self, reading: Reading) -> Candidates:
-        """Return the pairs of a file or of two runs; raise InputError for anything else."""
-        from dcglearn.judge.candidates import candidates_from_runs, read_candidates
-
-        # a file of pairs
-        files = self.candidates or []
-        if self.qrels is None and self.topics is None and len(files) == 1:
-            return read_candidates(
-                files[0], documents=self.documents, **reading.of_lists(CANDIDATE)
-            )
-
-        # two runs, with grades to learn from
-        if self.qrels is None or len(files) != 2:
-            raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
-        return candidates_from_runs(
-            self.qrels, files, self.documents, self.topics, n_grades=reading.grades
-        )
-
-
-@dataclass(frozen=True)
-class PageOptions:
-    """How pairs are dealt out to pages."""
-
-    pages: int = model_row("Deal the pairs out to so many pages.", 1, min=1)
-    redundancy: int = model_row("Raters for each pair, each with a page of their own.", 1, min=1)
-    checks: float = model_row(
-        "Share of pairs with a known answer, which check attention.",
-        0.05,
-        min=0,
-        max=0.5,
-        metavar="SHARE",
-    )
-
-    def __post_init__(self) -> None:
-        if self.redundancy > self.pages:
-            raise InputError(
-                f"--redundancy {self.redundancy} --pages {self.pages}: a page holds each pair "
-                f"once; give --pages {self.redundancy} or more, or a lower --redundancy"
-            )
-
-
-@dataclass(frozen=True)
-class RequestOptions:
-    """The form of requests to a language model."""
-
-    model: str | None = first_row(
-        "Write prompts for this model rather than a table.", metavar="NAME"
-    )
-    shape: Literal["openai", "anthropic", "gemini", "messages"] = model_row(
-        "With --model: whose batch files the prompts are, or the messages alone.", "openai", "--for"
-    )
-
-
-@examples(
-    "dcglearn ask candidates.jsonl -o page.html",
-    "dcglearn ask candidates.jsonl --log 'verdicts-*.jsonl' -o page2.html",
-    "dcglearn ask candidates.jsonl --pages 5 --redundancy 2 -o page.html",
-    "dcglearn ask old.txt new.txt --qrels qrels.txt --documents docs.jsonl -o page.html",
-    "dcglearn ask candidates.jsonl --model MODEL -o prompts.jsonl",
-    "dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl",
-    "dcglearn ask --log log.jsonl  # candidates made from the log's own mix of grades",
-)
 def ask(
-    *,
-    reading: Reading,
-    source: CandidateOptions,
-    output: Path | None = first_row(
-        "page.html for people, prompts.jsonl with --model, else a table (.jsonl, .parquet).",
-        None,
-        "-o",
-        "--output",
-    ),
-    log: str | None = first_row(
-        "The judgements so far; leave it out at the beginning.", metavar="LOG"
-    ),
-    llm: str | None = first_row(
-        "An LLM judge's verdicts: ask where people may differ, or else of its pairs.", metavar="LOG"
-    ),
-    n: int | None = first_row(
-        "How many pairs: by default 20 a page, 5 in a table, all as prompts.", None, "-n", min=1
-    ),
-    page: PageOptions,
-    form: RequestOptions,
+    candidates: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Pairs that could be judged: a, b, and items to show; or two runs, with --qrels.",
+            metavar="[CANDIDATES]",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        option(
+            "page.html for people, prompts.jsonl with --model, else a table (.jsonl, .parquet).",
+            "-o",
+            "--output",
+        ),
+    ] = None,
+    log: Annotated[
+        str | None, option("The judgements so far; leave it out at the beginning.", metavar="LOG")
+    ] = None,
+    llm: Annotated[
+        str | None,
+        option(
+            "An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
+            metavar="LOG",
+        ),
+    ] = None,
+    n: Annotated[
+        int | None,
+        option("How many pairs: by default 20 a page, 5 in a table, all as prompts.", "-n", min=1),
+    ] = None,
+    pages: Annotated[int, method_option("Deal the pairs out to so many pages.", min=1)] = 1,
+    redundancy: Annotated[
+        int, method_option("Raters for each pair, each with a page of their own.", min=1)
+    ] = 1,
+    checks: Annotated[
+        float,
+        method_option(
+            "Share of a page's pairs with a known answer, which check attention.", min=0, max=0.5
+        ),
+    ] = 0.05,
+    qrels: Annotated[
+        str | None, input_option("The judgements of two runs.", metavar="FILE")
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        input_option("JSON lines with docno, title and text, of runs or of docs_a and docs_b."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        option(
+            "Write prompts for this model rather than a table: as OpenAI's batch files, or "
+            "anthropic/NAME, gemini/NAME, messages/NAME.",
+            metavar="[SHAPE/]NAME",
+        ),
+    ] = None,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
@@ -154,21 +110,25 @@ def ask(
     """
     from dcglearn.judge.pages import PAGES, page_names
 
-    # the form of the output
+    # the form of the output, and options of another
     is_page = output is not None and output.suffix.lower() in PAGES
-    model = form.model
-    is_table = not is_page and model is None
-    _refuse_other_form(page, "-o page.html", refused=not is_page)
-    remedy = "-o prompts.jsonl" if is_page else "--model NAME"
-    _refuse_other_form(form, remedy, refused=is_page or is_table)
+    if not is_page and (pages, redundancy, checks) != (1, 1, 0.05):
+        raise InputError("--pages, --redundancy and --checks go with -o page.html")
+    if is_page and model is not None:
+        raise InputError("--model goes with -o prompts.jsonl")
+    if redundancy > pages:
+        raise InputError(
+            f"--redundancy {redundancy} --pages {pages}: a page holds each pair once; give "
+            f"--pages {redundancy} or more, or a lower --redundancy"
+        )
 
     # a table
-    inputs = [*source.inputs, log, llm]
-    if is_table:
-        if source.documents or source.topics:
-            raise InputError("--documents and --topics are for pages and prompts, not for a table")
-        check_outputs(reading.skip_bad, force=force, log=output, inputs=inputs)
-        questions = _questions(reading, source, log, llm, n or PER_TABLE, seed)
+    inputs = [*(candidates or ()), qrels, documents, log, llm]
+    if not is_page and model is None:
+        if documents:
+            raise InputError("--documents is for pages and prompts, not for a table")
+        check_outputs(force=force, log=output, inputs=inputs)
+        questions = _questions(candidates or [], qrels, log, llm, n or PER_TABLE, seed)
         number = number_of(len(questions), "questions")
         contents = f"{number}; fill in winner and append to the log"
         write_log(questions.to_polars(), output, contents, force=force)
@@ -177,39 +137,53 @@ def ask(
     # pairs with what is shown of them
     if output is None:
         raise InputError("prompts are written to a file, with their pairs beside: -o prompts.jsonl")
-    names = page_names(output, page.pages) if is_page else _prompt_files(output)
-
-    check_outputs(*names, log=reading.skip_bad, force=force, inputs=inputs)
-    pairs = source.read(reading)
+    names = page_names(output, pages) if is_page else _prompt_files(output)
+    check_outputs(*names, force=force, inputs=inputs)
+    pairs = _candidates(candidates or [], qrels, documents)
     for line in [*(_candidate_lines(pairs) if is_page else ()), *left_out(pairs.dropped)]:
         say(line)
+
+    # those that too few raters have judged
+    from dcglearn.judge.pages import raters_lacking
+
+    judged, _, fit = _judgements(log, llm, pairs.n_grades)
+    lacking = raters_lacking(pairs, judged, redundancy)
+    left = np.flatnonzero(lacking)
+    if not len(left):
+        raise InputError("every pair is judged already; give more candidates or --redundancy")
+
+    # of them the most telling
     if is_page and n is None:
-        n = max(PER_PAGE * page.pages // page.redundancy, 1)
-    chosen, lacking = _chosen(reading, pairs, log, llm, n, page.redundancy)
-
-    # write them
+        n = max(PER_PAGE * pages // redundancy, 1)
+    if n is not None:
+        n_grades = max(pairs.n_grades, 0 if judged is None else judged.n_grades)
+        left = left[most_informative(judged, pairs.lists[left], n, fit, n_grades)[1]]
     if is_page:
-        _write_pages(pairs, chosen, lacking, page, names, seed, force=force)
+        dealt = _Dealt(left, lacking[left].tolist(), pages, checks, seed)
+        _write_pages(pairs, dealt, names, force=force)
     elif model is not None:
-        _write_prompts(pairs, chosen, names, model, form.shape, force=force)
+        _write_prompts(pairs, left, names, model, force=force)
 
 
-def _refuse_other_form(options: Any, remedy: str, *, refused: bool) -> None:
-    """Raise InputError for an option that is given and belongs to another form of output."""
-    for name, value in vars(options).items():
-        if refused and value != getattr(type(options), name):
-            option = "--for" if name == "shape" else option_name(name)
-            raise InputError(f"{option} goes with {remedy}")
+def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> Candidates:
+    """Return the pairs of a file or of two runs; raise InputError for anything else."""
+    from dcglearn.judge.candidates import candidates_from_runs, read_candidates
+
+    if qrels is None and len(files) == 1:
+        return read_candidates(files[0], documents=documents)
+    if qrels is None or len(files) != 2:
+        raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
+    return candidates_from_runs(qrels, files, documents)
 
 
 def _judgements(
-    reading: Reading, log: str | None, llm: str | None, n_grades: int = 0
+    log: str | None, llm: str | None, n_grades: int = 0
 ) -> tuple[Preferences | None, Preferences | None, Fit | None]:
     """Return people's judgements, a machine's, and a fit to both, where they are given.
 
     The judgements have at least `n_grades` grades.
     """
-    judged = None if log is None else dl.read_preferences(log, **reading.options)
+    judged = None if log is None else dl.read_preferences(log)
     if judged is not None:
         say_reading(judged.recognised)
     if judged is not None and judged.n_grades < n_grades:
@@ -217,7 +191,7 @@ def _judgements(
 
     if llm is None:
         return judged, None, None
-    if judged is None or log is None:
+    if judged is None:
         raise InputError(
             "--llm goes with --log: people's verdicts say how far to follow the LLM judge's"
         )
@@ -227,28 +201,23 @@ def _judgements(
 
     # the machine's are followed as far as people agree
     verdicts = read_llm(llm, judged.n_grades)
-    of_both = DCGOptions(n_grades=judged.n_grades, llm=verdicts)
-    return judged, verdicts, fit_learner(judged, of_both)
+    return judged, verdicts, fit_learner(judged, DCGOptions(n_grades=judged.n_grades, llm=verdicts))
 
 
 def _questions(
-    reading: Reading, source: CandidateOptions, log: str | None, llm: str | None, n: int, seed: int
-) -> Questions:
+    files: list[str], qrels: str | None, log: str | None, llm: str | None, n: int, seed: int
+) -> Any:
     """Return the pairs of a table: of candidates, of an LLM judge's, or made for the log."""
-    from dcglearn.trust.next_pairs import generated_lists
+    judged, verdicts, fit = _judgements(log, llm)
+    n_grades = None
 
-    judged, verdicts, fit = _judgements(reading, log, llm)
-    n_grades = reading.grades
-
-    # the pairs to choose from
-    pool: Preferences | ArrayLike
-    if source.qrels is not None:
-        pairs = source.read(reading)
+    # the pairs to choose from: candidates, the machine's pairs, or lists that are made
+    pool: Any
+    if qrels is not None:
+        pairs = _candidates(files, qrels, None)
         pool, n_grades = pairs.lists, pairs.n_grades
-
-    # questions, the machine's pairs, or lists that are made
-    elif source.candidates:
-        pool = dl.read_questions(one_or_all(source.candidates), **reading.of_lists(QUESTION))
+    elif files:
+        pool = dl.read_questions(one_or_all(files))
     elif verdicts is not None:
         pool = verdicts
     elif judged is not None:
@@ -260,50 +229,23 @@ def _questions(
     return dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
 
 
-def _chosen(
-    reading: Reading,
-    pairs: Candidates,
-    log: str | None,
-    llm: str | None,
-    n: int | None,
-    redundancy: int,
-) -> tuple[Integers, list[int]]:
-    """Return the numbers of the n pairs to ask, and how many raters each lacks.
+@dataclass(frozen=True)
+class _Dealt:
+    """The numbers of the pairs to ask, the raters each lacks, and how they are dealt to pages."""
 
-    Without n they are all pairs, in their order.
-    """
-    from dcglearn.judge.pages import raters_lacking
-    from dcglearn.trust.next_pairs import most_informative
-
-    # the pairs that too few raters have judged
-    judged, _, fit = _judgements(reading, log, llm, pairs.n_grades)
-    lacking = raters_lacking(pairs, judged, redundancy)
-    left = np.flatnonzero(lacking)
-    if not len(left):
-        raise InputError("every pair is judged already; give more candidates or --redundancy")
-
-    # of them the most telling
-    if n is not None:
-        n_grades = max(pairs.n_grades, 0 if judged is None else judged.n_grades)
-        _, first, _ = most_informative(judged, pairs.lists[left], n, fit, n_grades)
-        left = left[first]
-    return left, lacking[left].tolist()
+    chosen: Any
+    lacking: list[int]
+    pages: int
+    checks: float
+    seed: int
 
 
-def _write_pages(
-    pairs: Candidates,
-    chosen: Integers,
-    lacking: list[int],
-    page: PageOptions,
-    names: list[Path],
-    seed: int,
-    *,
-    force: bool,
-) -> None:
+def _write_pages(pairs: Candidates, dealt: _Dealt, names: list[Path], *, force: bool) -> None:
     """Write pages, say what each holds, and what to do with what is handed over."""
     from dcglearn.judge.pages import asked_by_page, page_of
 
-    asked = asked_by_page(pairs, chosen, lacking, page.pages, checks=page.checks, random_state=seed)
+    how: Any = {"checks": dealt.checks, "random_state": dealt.seed}
+    asked = asked_by_page(pairs, dealt.chosen, dealt.lacking, dealt.pages, **how)
     names_of = {None: "pairs", "practice": "pairs of practice", "check": "checks of attention"}
     for name, held in zip(names, asked, strict=True):
         content = page_of(pairs, held, name.stem)
@@ -329,14 +271,18 @@ def _prompt_files(output: Path) -> list[Path]:
 
 
 def _write_prompts(
-    pairs: Candidates, chosen: Integers, names: list[Path], model: str, shape: str, *, force: bool
+    pairs: Candidates, chosen: Any, names: list[Path], model: str, *, force: bool
 ) -> None:
     """Write two prompts for each pair, and say how their answers are read."""
     from dcglearn.judge.prompts import write_prompts
 
+    # a name with a slash may be one of a provider's own
+    shape, _, name = model.partition("/")
+    if shape not in SHAPES:
+        shape, name = SHAPES[0], model
     asked = replace(pairs, pairs=tuple(pairs.pairs[number] for number in chosen))
     output, beside = names
-    write_prompts(asked, output, shape=shape, model=model, force=force)
+    write_prompts(asked, output, shape=shape, model=name, force=force)
     say(f"wrote: {output} ({2 * len(asked):,} prompts)")
     say(f"wrote: {beside}")
     say(f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl")

@@ -1,20 +1,129 @@
-"""The program `app` and its commands: this file names the file of each."""
+"""The program `app` and its twelve commands, each with examples of its use."""
+
+import platform
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
 
 from dcglearn.cli.ask import ask
 from dcglearn.cli.audit import audit
 from dcglearn.cli.coherence import coherence
-from dcglearn.cli.command import program
 from dcglearn.cli.evaluate import compare, evaluate, gate
-from dcglearn.cli.learn import learn, learn_answers
+from dcglearn.cli.learn import learn
 from dcglearn.cli.logs import convert
+from dcglearn.cli.options import output_option
 from dcglearn.cli.rankers import rank, train
 from dcglearn.cli.saved import export, show
+from dcglearn.cli.terminal import show_log
+from dcglearn.foundation.version import __version__
 
-COMMANDS = {
-    "Learn a DCG": (learn, learn_answers, convert, ask, show),
-    "Evaluate with it": (audit, evaluate, compare, gate, coherence, export),
-    "Train rankers against it": (train, rank),
+COMMANDS: dict[str, dict[Any, str]] = {
+    "Learn a DCG": {
+        learn: "dcglearn learn side_by_side.jsonl -o dcg.json --plot dcg.png\n"
+        "dcglearn learn human.jsonl --llm llm.jsonl -o dcg.json\n"
+        "dcglearn learn --ratings satisfaction.jsonl -o dcg.json\n"
+        "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
+        convert: "dcglearn convert spreadsheet.csv -o log.jsonl\n"
+        'dcglearn convert answers.csv --winner-words "Left is better=a,Same=tie" -o log.jsonl\n'
+        "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl\n"
+        "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt\n"
+        "dcglearn convert answers.jsonl --prompts prompts.jsonl -o llm.jsonl",
+        ask: "dcglearn ask candidates.jsonl -o page.html\n"
+        "dcglearn ask candidates.jsonl --log 'verdicts-*.jsonl' -o page2.html\n"
+        "dcglearn ask old.txt new.txt --qrels qrels.txt --documents docs.jsonl -o page.html\n"
+        "dcglearn ask candidates.jsonl --model MODEL -o prompts.jsonl\n"
+        "dcglearn ask --log log.jsonl  # candidates made from the log's own mix of grades",
+        show: "dcglearn show dcg.json exponential-log2@10 --plot both.png\n"
+        "dcglearn show model.json  # is it whole, and what is in it?",
+    },
+    "Evaluate with it": {
+        audit: "dcglearn audit log.jsonl -o audit.html\n"
+        "dcglearn audit log.jsonl --metric nDCG@10 --qrels qrels.txt --run old.txt --run new.txt\n"
+        "dcglearn audit thumbs.csv --labels gpt.csv --labels claude.csv",
+        evaluate: "dcglearn evaluate qrels.txt run.txt --metric dcg.json --metric nDCG@10\n"
+        "dcglearn evaluate qrels.txt runs/*.gz -q -o values.jsonl\n"
+        "dcglearn evaluate qrels.txt run.txt --against values.csv",
+        compare: "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --plot f.png\n"
+        "dcglearn compare people.txt old.txt new.txt --llm-qrels llm.txt",
+        gate: "dcglearn gate qrels.txt old.txt new.txt --metric dcg.json\n"
+        "dcglearn gate qrels.txt old.txt new.txt --rule non-inferior --min-difference -0.01\n"
+        "dcglearn gate qrels.txt old.txt new.txt --metric dcg.json --at-least 52",
+        coherence: "dcglearn coherence dcg.json exponential-log2\n"
+        "dcglearn coherence linear-log2 linear-reciprocal --documents 4,4,3,2,1,0 --plot w.png",
+        export: "dcglearn export dcg.json --to quepid -o scorer.js\n"
+        "dcglearn export dcg.json --to lightgbm --lossy\n"
+        "dcglearn export --to list",
+    },
+    "Train rankers against it": {
+        train: "dcglearn train train.svm --valid valid.svm --metric dcg.json -o model.json\n"
+        "dcglearn train train.svm --model trees -p n_trees=100 -o model.json",
+        rank: "dcglearn rank model.json test.svm -o run.txt",
+    },
 }
-"""The commands in the panels of the program's help page."""
+"""The commands in the panels of the program's help page, each with its examples, one a line."""
 
-app = program("Learn the gains and discounts of DCG from what people preferred.", COMMANDS)
+
+class Command(TyperCommand):
+    """A command that refuses an option of one value that is given again."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse options and arguments."""
+        _refuse_repeated(self.make_parser(ctx).parse_args(args=[*args])[2])
+        return list(super().parse_args(ctx, args))
+
+
+def _refuse_repeated(given: Sequence[Any]) -> None:
+    """Raise a usage error for an option of one value that is given again."""
+    options = [one for one in given if one.param_type_name == "option"]
+    single = [one for one in options if not (one.multiple or one.is_flag or one.count)]
+    for i, one in enumerate(single):
+        if one in single[:i]:
+            raise typer.BadParameter(f"{one.opts[-1]} is given twice, and takes one value")
+
+
+def _print_version(asked: bool) -> None:
+    """Print the versions that a report of a bug needs: the package, Python and three libraries."""
+    if asked:
+        from importlib import metadata
+
+        typer.echo(f"dcglearn {__version__}\nPython {platform.python_version()}")
+        for library in ("numpy", "scipy", "polars"):
+            typer.echo(f"{library} {metadata.version(library)}")
+        raise typer.Exit
+
+
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show versions."),
+    ] = False,
+    verbose: Annotated[
+        bool,
+        output_option(
+            "Log steps to standard error; learn prints every table.",
+            "-v",
+            "--verbose",
+            callback=show_log,
+            is_eager=True,
+            expose_value=False,
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+app = typer.Typer(
+    name="dcglearn",
+    help="Learn the gains and discounts of DCG from what people preferred.",
+    callback=_common,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+for panel, commands in COMMANDS.items():
+    for command, examples in commands.items():
+        lines = "\n\n".join(examples.splitlines())
+        app.command(cls=Command, epilog=lines, rich_help_panel=panel)(command)

@@ -2,43 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import dcglearn as dl
-from dcglearn.cli.command import argument_row, examples, first_row, input_row
-from dcglearn.cli.options import Force, OutputLog, check_outputs, say, write_log
-from dcglearn.cli.reading import ConvertReading, JoinOptions, one_or_all, say_reading
-from dcglearn.foundation.plain_text import left_out
-from dcglearn.foundation.validation import InputError
-
-
-@examples(
-    "dcglearn convert spreadsheet.csv -o log.jsonl",
-    'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" '
-    "-o log.jsonl",
-    "dcglearn convert vendor.csv --columns winner=Verdict -o log.jsonl",
-    "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
-    "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
-    "dcglearn convert --ratings rated.csv -o log.parquet",
-    "dcglearn convert answers.jsonl --prompts prompts.jsonl -o llm.jsonl",
+from dcglearn.cli.options import (
+    AsIs,
+    Columns,
+    Force,
+    Logs,
+    OutputLog,
+    Ratings,
+    Scale,
+    check_outputs,
+    input_option,
+    joined,
+    option,
+    say,
+    write_log,
 )
+from dcglearn.cli.reading import one_or_all, say_reading
+from dcglearn.foundation.plain_text import left_out, one_line
+from dcglearn.foundation.validation import Fields, InputError
+
+if TYPE_CHECKING:
+    from dcglearn.reading.tables import Table
+
+SHOWN = 10
+"""Documents of each run that a verdict is on, unless --depth says another number."""
+
+
 def convert(
-    *,
-    log: list[str] = argument_row(
-        "Parquet, JSON lines or array, delimited text or Excel, several files, or a folder; "
-        "- reads standard input.",
-        ...,
-        metavar="LOG...",
-    ),
-    reading: ConvertReading,
-    joins: JoinOptions,
-    inconsistent: Literal["keep", "half", "tie"] = input_row(
-        "What contradictory verdicts count, of one rater on a pair shown both ways.", "keep"
-    ),
-    prompts: str | None = first_row(
-        "LOG holds an LLM's answers to the prompts in FILE: `dcglearn ask`.", metavar="FILE"
-    ),
+    log: Logs,
     output: OutputLog = None,
+    columns: Columns = [],
+    winner_words: Annotated[
+        str | None,
+        input_option(
+            'What winners mean: "Left is better=a,Left is much better=a:2,Same=tie".',
+            metavar="WORD=a,...",
+        ),
+    ] = None,
+    scale: Scale = None,
+    sides: Annotated[
+        Literal["shown", "listed"] | None,
+        input_option(
+            "Whether winners name what was shown there, or the lists a and b wherever shown."
+        ),
+    ] = None,
+    middle: Annotated[
+        float | None,
+        input_option(
+            "Winners are numbers, larger ones prefer b: what is a tie, 4 on 1..7.", metavar="NUMBER"
+        ),
+    ] = None,
+    depth: Annotated[int | None, input_option("Cut lists to K positions.", metavar="K")] = None,
+    qrels: Annotated[
+        str | None,
+        option("Grades of the documents that lists name: TREC or a table.", metavar="FILE"),
+    ] = None,
+    run_a: Annotated[
+        str | None, option("With --run-b: LOG holds query and winner.", metavar="RUN")
+    ] = None,
+    run_b: Annotated[str | None, option("The other run.", metavar="RUN")] = None,
+    prompts: Annotated[
+        str | None,
+        option(
+            "LOG holds an LLM's answers to the prompts in FILE: `dcglearn ask`.", metavar="FILE"
+        ),
+    ] = None,
+    ratings: Ratings = False,
+    as_is: AsIs = False,
     force: Force = False,
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
@@ -47,27 +82,49 @@ def convert(
     grades, and rated lists become the pairs that they imply. Sides, open questions and superseded
     verdicts stay as they are. Tables of other shapes become such a table by a recipe of the docs.
     """
-    inputs = [*log, prompts, *joins.inputs]
-    check_outputs(reading.skip_bad, force=force, log=output, inputs=inputs)
-    from dcglearn.reading.read import native_frame
+    check_outputs(force=force, log=output, inputs=[*log, prompts, qrels, run_a, run_b])
+    if ratings and (winner_words or sides or middle is not None):
+        raise InputError(
+            "--winner-words, --sides and --middle are for pairs: leave them out with --ratings"
+        )
+    if middle is not None and winner_words is not None:
+        raise InputError("--middle is for winners that are numbers: leave out --winner-words")
+    if (run_a, run_b) != (None, None) and None in (run_a, run_b, qrels):
+        raise InputError(
+            "--run-a, --run-b and --qrels go together: two runs, and the grades of their documents"
+        )
+    if prompts is not None and (ratings or qrels or columns or scale):
+        raise InputError(
+            "--prompts goes with --winner-words, --as-is and -o alone: its pairs have grades"
+        )
 
     # answers of a model, or lists of documents judged elsewhere
+    options: Fields = {
+        "columns": joined(columns),
+        "winner_words": winner_words if middle is None else middle,
+        "scale": scale,
+        "sides": sides,
+        "depth": depth,
+    }
     source: Any = one_or_all(log)
     if prompts is not None:
-        source, reading = _answers(source, prompts, reading, joins.asked)
-    elif joins.asked:
-        source, reading = joins.joined(source, reading)
+        from dcglearn.judge.replies import read_replies
+
+        source, lines = read_replies(source, prompts, winner_words)
+        say("\n".join(lines))
+        options = {}
+    elif qrels is not None:
+        source, options = _with_documents(source, qrels, run_a, run_b, options)
 
     # read it: as pairs, or row for row
-    if reading.ratings or inconsistent != "keep":
-        if reading.ratings and inconsistent != "keep":
-            raise InputError("--inconsistent is for pairs: leave it out with --ratings")
-        pairs = reading.read(source)
-        pairs = pairs if inconsistent == "keep" else dl.trust.reconciled(pairs, inconsistent)
-        found: Any = pairs
-        frame, names = pairs.to_polars(), pairs.grade_names
+    given = {name: value for name, value in options.items() if value is not None}
+    if ratings:
+        found: Any = dl.read_ratings(source, as_is=as_is, **given)
+        frame, names = found.to_polars(), found.grade_names
     else:
-        frame, found = native_frame(source, **reading.options)
+        from dcglearn.reading.read import native_frame
+
+        frame, found = native_frame(source, as_is=as_is, **given)
         names = found.scale.names
 
     # what was recognised, and left out
@@ -78,22 +135,46 @@ def convert(
         say(line)
 
     # write the log
-    depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
-    write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
+    most = int(frame["a"].list.len().max() or 0)
+    write_log(frame, output, f"{len(frame):,} lines, {most} positions", force=force)
 
 
-def _answers(
-    log: Any, prompts: str, reading: ConvertReading, asked: list[str]
-) -> tuple[Any, ConvertReading]:
-    """Return a model's answers as verdicts, and how to read the prompts' lists; print counts."""
-    if reading.ratings or reading.skip_bad or asked:
-        option = (*asked, "--ratings or --skip-bad")[0]
-        raise InputError(
-            f"{option} does not go with --prompts, whose pairs have grades; what is not read is "
-            "listed"
-        )
-    from dcglearn.judge.replies import read_replies
+def _with_documents(
+    log: Any, qrels: str, run_a: str | None, run_b: str | None, options: Fields
+) -> tuple[Table, Fields]:
+    """Return a log with grades in place of documents, and the options that read it."""
+    from dcglearn.reading.columns import own_names
+    from dcglearn.reading.tables import table_of
 
-    verdicts, lines = read_replies(log, prompts, reading.winner_words)
-    say("\n".join(lines))
-    return verdicts, ConvertReading(grades=reading.grades, as_is=reading.as_is)
+    # the lists of two runs, or those that the log names
+    own, table = own_names(options["columns"]), table_of(log)
+    if run_a is not None and run_b is not None:
+        depth = options["depth"] or SHOWN
+        _say_sides(table, own)
+        frame = dl.io.with_runs(table, run_a, run_b, depth=depth, columns=own)
+        table = replace(table, frame=frame)
+        read = {"query", "winner", "a", "b", "system_a", "system_b"}
+        own = {role: name for role, name in own.items() if role not in read}
+
+    # the grades of their documents, whose scale the lists have
+    scale = options["scale"]
+    judged = dl.read_judgements(qrels, scale=scale and scale.split(","))
+    table = replace(table, frame=dl.io.with_grades(table, judged, columns=own))
+    n_grades = None if judged.grade_names is not None else max(judged.n_grades or 2, 2)
+
+    # lists have their usual names
+    gone = {"a", "b", "docs_a", "docs_b", "list", "scale"}
+    names = ",".join(f"{role}={name}" for role, name in own.items() if role not in gone)
+    return table, options | {"n_grades": n_grades, "scale": None, "columns": names or None}
+
+
+def _say_sides(table: Table, own: Mapping[str, str]) -> None:
+    """Print the columns that say which run stood where."""
+    from dcglearn.reading.columns import find
+    from dcglearn.reading.run_lists import LISTS
+
+    given = {role: name for role, name in own.items() if role in LISTS}
+    found = find(table.frame.columns, LISTS, given)
+    if found:
+        sides = [f"{role[-1]} is the run in the column {names[0]}" for role, names in found.items()]
+        say(one_line(f"columns: {', '.join(sides)}"))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import first_option, input_option, model_option, output_option
+from dcglearn.cli.terminal import draw, drawn
 from dcglearn.foundation.figure_style import refuse_format, save_figure
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
+from dcglearn.foundation.finding import FORMS, Finding
+from dcglearn.foundation.findings import Report
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame, suffix_among
@@ -23,51 +25,107 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Force = Annotated[bool, output_option("--force", help="Replace output files that exist.")]
-AsJson = Annotated[bool, output_option("--json", help="Print the result as JSON.")]
-Plot = Annotated[Path | None, output_option(help="Draw the result here (.png, .pdf, .svg).")]
+def option(summary: str, *names: str, panel: str = "Most used", **how: Any) -> Any:
+    """Return an option of typer in a panel of the help page; `how` is passed on."""
+    return typer.Option(*names, help=summary, rich_help_panel=panel, **how)
+
+
+input_option, method_option, output_option = (
+    partial(option, panel=panel) for panel in ("Input", "Method", "Output")
+)
+
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        help="Parquet, JSON lines or array, delimited text or Excel, also .gz and .zst; several "
+        "files, or a folder; - reads standard input.",
+        metavar="LOG...",
+    ),
+]
 Output = Annotated[
-    Path | None,
-    first_option("-o", "--output", help="Write the result here; else to standard output."),
+    Path | None, option("Write here; .json, .html, .csv, .md, .txt is the form.", "-o", "--output")
 ]
 OutputLog = Annotated[
     Path | None,
-    first_option(
-        "-o", "--output", help="Write the log here (.jsonl, .parquet); else to standard output."
+    option("Write the log here (.jsonl, .parquet); else to standard output.", "-o", "--output"),
+]
+Force = Annotated[bool, output_option("Replace output files that exist.", "--force")]
+Plot = Annotated[Path | None, output_option("Draw the result here (.png, .pdf, .svg).")]
+Seed = Annotated[int, method_option("Seed of everything random: same seed, same results.", min=0)]
+InUse = Annotated[
+    str, option("The metric in use: a file, or GAIN-DISCOUNT[@K].", "--metric", metavar="METRIC")
+]
+Metrics = Annotated[
+    list[str],
+    option(
+        "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures. Repeat for several.",
+        "--metric",
+        metavar="METRIC",
     ),
 ]
-DryRun = Annotated[
-    bool, output_option("--dry-run", help="Read and check everything; do and write nothing.")
+Llm = Annotated[
+    str | None, option("An LLM judge's verdicts, followed as far as LOG's agree.", metavar="LOG")
+]
+Ratings = Annotated[bool, option("The log holds rated lists rather than pairs.", "--ratings")]
+Columns = Annotated[
+    list[str],
+    input_option(
+        "The file's own columns: a=Result A,winner=Verdict; a=Left {} has one a position.",
+        metavar="ROLE=NAME,...",
+    ),
 ]
 Grades = Annotated[
     int | None,
     input_option(
+        "Number of grades; by default what the data say, else the largest seen plus 1.",
         metavar="L",
-        help="Number of grades; by default what a column `scale` says, else the largest seen "
-        "plus 1.",
+        min=1,
     ),
 ]
 Scale = Annotated[
-    str | None,
-    first_option(metavar="NAMES", help="Grades, worst first: Bad,Fair,Good or 0,1,10,100."),
+    str | None, input_option("Grades, worst first: Bad,Fair,Good or 0,1,10,100.", metavar="NAMES")
+]
+AsIs = Annotated[
+    bool, input_option("Keep a log that seems to be upside down, or tells nothing.", "--as-is")
 ]
 Ties = Annotated[
     Literal["docno-desc", "stable", "average"],
-    model_option(help="Order of documents of one score; average: they share their positions."),
+    method_option("Order of documents of one score; average: they share their positions."),
 ]
-Seed = Annotated[
-    int, model_option(min=0, help="Seed of everything random: same seed, same results.")
+Raw = Annotated[
+    bool, method_option("DCG itself, not divided by the best that is possible.", "--raw")
 ]
+Unjudged = Annotated[
+    str,
+    option(
+        "What a document without a judgement counts as; bounds: all that it could.",
+        metavar="worst|best|drop|GAIN|bounds",
+    ),
+]
+Level = Annotated[float, method_option("Level of the intervals.")]
+LlmQrels = Annotated[
+    str | None,
+    option("An LLM's judgements of these queries and more, corrected by people's.", metavar="FILE"),
+]
+
+
+def joined(columns: list[str]) -> str | None:
+    """Return the columns of all options as one."""
+    return ",".join(columns) or None
 
 
 def check_outputs(
     *paths: Path | None,
     force: bool,
+    forms: Iterable[str] = (),
     picture: Path | None = None,
     log: Path | None = None,
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
-    """Refuse outputs that cannot be written, or that name an input or another output."""
+    """Refuse outputs that cannot be written, or that name an input or another output.
+
+    `paths` have one of the suffixes of `forms`, if any.
+    """
     outputs = [path for path in (log, *paths, picture) if path is not None]
     refuse_overwriting(outputs, [name for name in inputs if name is not None])
 
@@ -82,6 +140,9 @@ def check_outputs(
         seen.add(path.resolve())
 
     # their suffixes name formats
+    if forms:
+        for named in filter(None, paths):
+            suffix_among(named, [*forms], "results")
     if picture is not None:
         refuse_format(picture)
     if log is not None:
@@ -111,28 +172,27 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def print_result(result: Any, as_json: bool) -> None:
-    """Print a result: its text, or its values as JSON.
+def write_results(
+    title: str, results: Mapping[str, Finding], output: Path | None, *, force: bool
+) -> None:
+    """Print findings one below the other, or write them in the form of the output's suffix.
 
-    `result` has a `to_dict`, unless it is the values themselves.
+    A table of .csv is that of the first.
     """
-    if as_json:
-        values = result.to_dict() if hasattr(result, "to_dict") else result
-        typer.echo(json.dumps(values, allow_nan=False))
-    else:
-        typer.echo(str(result))
+    first, *more = results.values()
+    if output is not None:
+        whole = Report(title, results) if more and output.suffix.lower() != ".csv" else first
+        whole.save(output, force=force)
+        say(f"wrote: {output}")
+        return
 
-
-def said_now(text: str, *, err: bool) -> bool:
-    """Print a text to a terminal before its work begins; return whether the report may omit it.
-
-    `err` tells whether the report goes to standard error. Without a terminal nothing is printed, so
-    that a command that fails leaves its standard output empty.
-    """
-    if not sys.stderr.isatty():
-        return False
-    say(text)
-    return err or sys.stdout.isatty()
+    # drawn on a terminal
+    for i, result in enumerate(results.values()):
+        typer.echo("\n" * bool(i), nl=False)
+        if drawn(output):
+            draw(result)
+        else:
+            typer.echo(str(result))
 
 
 def write_text(text: str, output: Path | None, *, force: bool) -> None:
@@ -162,9 +222,7 @@ def write_log(frame: PolarsFrame, output: Path | None, contents: str, *, force: 
     say(f"wrote: {output} ({contents})")
 
 
-def write_figure(
-    draw: Callable[[], Figure], plot: Path | None, *, force: bool, err: bool = True
-) -> None:
+def write_figure(draw: Callable[[], Figure], plot: Path | None, *, force: bool) -> None:
     """Draw a figure if one is asked for, save it and say so; a command's last step."""
     if plot is None:
         return
@@ -178,4 +236,8 @@ def write_figure(
         raise InputError(
             f"{plot}: cannot be drawn ({error}); the results without it are complete"
         ) from error
-    typer.echo(f"wrote: {plot}", err=err)
+    say(f"wrote: {plot}")
+
+
+RESULTS = [*FORMS]
+"""Suffixes of results."""

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import inspect
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import (
-    argument_row,
-    examples,
-    first_row,
-    input_option,
-    model_row,
-    output_row,
-)
-from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import (
-    AsJson,
-    DryRun,
     Force,
     Grades,
-    Output,
     Seed,
     check_outputs,
-    print_result,
-    said_now,
+    method_option,
+    option,
     say,
     write_lines,
 )
 from dcglearn.cli.saved import most_important
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, PolarsFrame, errors_in
+from dcglearn.foundation.validation import Fields, InputError, PolarsFrame, errors_in
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.names import MetricName
 from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name, read_metric
@@ -47,9 +36,6 @@ if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Ranker
 
-OfLoss = Literal[
-    "approx-ndcg", "smooth-ndcg", "sdcg", "shf-sdcg", "reg-shf-sdcg", "softrank", "lambdarank"
-]
 LOSSES = {
     "approx-ndcg": "ApproxNDCG",
     "smooth-ndcg": "SmoothNDCG",
@@ -61,154 +47,114 @@ LOSSES = {
 }
 """Objectives of `dcglearn.losses`, and the class of each."""
 
-Objective = Literal[OfLoss, "rsrank", "ranksvm", "ridge"]
+OWN = {"rsrank": "SparseRanker", "ranksvm": "RankSVMRanker", "ridge": "RidgeRanker"}
+"""Objectives of rankers of their own, linear ones."""
 
-ZeroBased = Annotated[bool, input_option("--zero-based", help="Features are numbered from 0.")]
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Training and validation data, and how they are read."""
-
-    data: Path = argument_row("Svmlight text with qid, also .gz and .zst.", ..., metavar="TRAIN")
-    valid: Path | None = model_row("Validation data, to choose the stage of the training.")
-    grades: Grades = None
-    zero_based: ZeroBased = False
-
-    def read(self) -> tuple[Queries, Queries | None]:
-        """Read both on one scale of grades and features."""
-        read = partial(dl.read_queries, n_grades=self.grades, zero_based=self.zero_based)
-        queries = read(self.data)
-        if self.valid is None:
-            return queries, None
-
-        # validation data have the features and the scale of the training
-        validation = read(self.valid, n_features=queries.shape[1])
-        top = max(queries.n_grades or 1, validation.n_grades or 1)
-        return replace(queries, n_grades=top), validation
+Data = Annotated[
+    Path, typer.Argument(help="Svmlight text with qid, also .gz and .zst.", metavar="DATA")
+]
+TrainedFor = "exponential-log2@10"
+"""The metric that models are trained for by default."""
 
 
-@dataclass(frozen=True)
-class ModelOptions:
-    """The model, the objective and their parameters."""
-
-    metric: str = first_row(
-        "Train for this DCG: a file or GAIN-DISCOUNT[@K].", "exponential-log2@10", metavar="METRIC"
-    )
-    model: Literal["linear", "trees"] = first_row(
-        "Linear or boosted trees (by LightGBM).", "linear"
-    )
-    objective: Objective | None = first_row(
-        "What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."
-    )
-    trees: int = model_row("Boosted trees: how many.", 300, min=1)
-    patience: int = model_row(
-        "Boosted trees: with --valid, stop after N without a better value; 0 grows all.", 50, min=0
-    )
-    seed: Seed = 0
-
-    @property
-    def objective_name(self) -> str:
-        """The objective, or the model's default."""
-        return self.objective or ("approx-ndcg" if self.model == "linear" else "reg-shf-sdcg")
-
-    def ranker(self, dcg: DCG) -> Any:
-        """Return the ranker, not fitted."""
-        from dcglearn import losses
-
-        # those with a loss of their own
-        objective = self.objective_name
-        if self.model == "trees" and objective not in LOSSES:
-            raise InputError(
-                f"--objective {objective} is of linear models; trees take {', '.join(LOSSES)}"
-            )
-        if objective == "rsrank":
-            return dl.rankers.SparseRanker(dcg)
-        if objective == "ranksvm":
-            return dl.rankers.RankSVMRanker(metric=dcg)
-        if objective == "ridge":
-            return dl.rankers.RidgeRanker(dcg)
-
-        # those that take any loss
-        loss = getattr(losses, LOSSES[objective])(dcg)
-        if self.model == "linear":
-            return dl.LinearRanker(loss, metric=dcg, random_state=self.seed)
-        return dl.BoostedRanker(
-            loss,
-            metric=dcg,
-            n_trees=self.trees,
-            patience=self.patience or None,
-            random_state=self.seed,
-        )
-
-
-@examples(
-    "dcglearn train train.svm --valid valid.svm --metric dcg.json --objective approx-ndcg "
-    "-o model.json"
-)
 def train(
-    *,
-    source: TrainingData,
-    output: Path = first_row("Write the model here.", ..., "--output", "-o", metavar="FILE"),
-    options: ModelOptions,
-    scale: ScaleOptions,
-    as_json: AsJson = False,
-    dry_run: DryRun = False,
+    data: Data,
+    output: Annotated[Path, option("Write the model here.", "-o", "--output", metavar="FILE")],
+    metric: Annotated[
+        str, option("Train for this DCG: a file or GAIN-DISCOUNT[@K].", metavar="METRIC")
+    ] = TrainedFor,
+    valid: Annotated[
+        Path | None, option("Validation data, to choose the stage of the training.")
+    ] = None,
+    model: Annotated[
+        Literal["linear", "trees"], option("Linear or boosted trees (by LightGBM).")
+    ] = "linear",
+    objective: Annotated[
+        str | None,
+        option(
+            "What to train: a loss, for linear models also rsrank, ranksvm, ridge. [default: "
+            "approx-ndcg for linear models, reg-shf-sdcg for trees]",
+            metavar="|".join(LOSSES),
+        ),
+    ] = None,
+    parameter: Annotated[
+        list[str],
+        method_option(
+            "A parameter of the ranker, such as n_trees=100 or n_restarts=5.",
+            "-p",
+            "--parameter",
+            metavar="NAME=VALUE",
+        ),
+    ] = [],
+    grades: Grades = None,
+    seed: Seed = 0,
     force: Force = False,
 ) -> None:
     """Train a ranker against a metric: a linear model or boosted trees."""
     # refuse what cannot work before the data are read
-    check_outputs(output, force=force, inputs=[source.data, source.valid, options.metric])
-    metric = metric_or_name(options.metric, accept=ONLY_DCG)
+    check_outputs(output, force=force, inputs=[data, valid, metric])
+    named = metric_or_name(metric, accept=ONLY_DCG)
+    objective = objective or ("approx-ndcg" if model == "linear" else "reg-shf-sdcg")
+    make, parameters = _class_of(model, objective), _parameters(parameter)
+    taken = inspect.signature(make).parameters
+    for name in parameters:
+        if name not in taken or name in ("loss", "metric", "random_state"):
+            known = ", ".join(taken.keys() - {"loss", "metric", "random_state"})
+            raise InputError(f"-p {name}: {make.__name__} has no such parameter; it has {known}")
 
-    # read the data
-    said_now(f"reading: {source.data}", err=True)
-    queries, validation = source.read()
-    data: dict[Any, Queries] = {source.data: queries}
-    if validation is not None:
-        data[source.valid] = validation
-
-    # the metric on their scale, and the ranker
-    name, dcg = _on_scale(metric, options.metric, scale, data)
-    ranker = options.ranker(dcg)
-    read = f"read: {queries}"
-    if dry_run:
-        typer.echo("\n".join([read, f"would train: {ranker}", f"would write: {output}"]))
-        return
+    # read the data, those for validation with the same features and scale
+    queries = dl.read_queries(data, n_grades=grades)
+    held: Queries | None = None
+    if valid is not None:
+        held = dl.read_queries(valid, n_grades=grades, n_features=queries.shape[1])
+        top = max(queries.n_grades or 1, held.n_grades or 1)
+        queries = replace(queries, n_grades=top)
+    every: dict[Any, Queries] = {data: queries} | ({} if held is None else {valid: held})
+    name, dcg = _on_scale(named, metric, every)
+    say(f"read: {queries}")
 
     # train
-    said = said_now(read, err=as_json)
-    if options.objective_name in ("ranksvm", "ridge"):
+    if "random_state" in taken:
+        parameters["random_state"] = seed
+    if objective in LOSSES:
+        from dcglearn import losses
+
+        ranker: Any = make(getattr(losses, LOSSES[objective])(dcg), metric=dcg, **parameters)
+    else:
+        ranker = make(metric=dcg, **parameters)
+    if objective in ("ranksvm", "ridge"):
         ranker.fit(queries)
     else:
-        ranker.fit(queries, eval_set=validation)
+        ranker.fit(queries, eval_set=held)
 
     # write the model, and report
     ranker.save(output, force=force)
-    if not (said or as_json):
-        typer.echo(read)
-    report = _report(ranker, queries, validation, name, options.objective_name)
-    print_result(report, as_json)
-    typer.echo(f"wrote: {output}", err=as_json)
+    typer.echo(str(_report(ranker, queries, held, name, objective)))
+    say(f"wrote: {output}")
 
 
-@examples("dcglearn rank model.json test.svm --format trec --tag mine -o run.txt")
 def rank(
-    *,
-    model: Path = argument_row("A file that `dcglearn train` wrote.", ..., metavar="MODEL"),
-    data: Path = argument_row("Svmlight text with qid, also .gz and .zst.", ..., metavar="DATA"),
-    scale: ScaleOptions,
-    output: Output = None,
-    form: Literal["scores", "trec"] = first_row(
-        "A score a line, in the order of the data; or a TREC run.", "scores", "--format"
-    ),
-    tag: str = output_row("The run's name, its last column.", "dcglearn", metavar="NAME"),
-    metric: str | None = first_row(
-        "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's.",
-        metavar="METRIC",
-    ),
+    model: Annotated[
+        Path, typer.Argument(help="A file that `dcglearn train` wrote.", metavar="MODEL")
+    ],
+    data: Data,
+    metric: Annotated[
+        str | None,
+        option(
+            "Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's.",
+            metavar="METRIC",
+        ),
+    ] = None,
     grades: Grades = None,
-    zero_based: ZeroBased = False,
+    output: Annotated[
+        Path | None,
+        option(
+            "A TREC run (.txt, .run, .trec), or a score a line, in the order of the data; else "
+            "scores to standard output.",
+            "-o",
+            "--output",
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Score the documents of each query, and judge the ranking where the data have grades."""
@@ -216,27 +162,19 @@ def rank(
     from dcglearn.reading.trec import is_trec
 
     check_outputs(output, force=force, inputs=[data, model, metric])
-    if not tag or tag.split() != [tag]:
-        raise InputError(f"--tag {tag!r}: a run's name is one word")
-    if form == "trec" and output is not None and not is_trec(output):
-        raise InputError(
-            f"{output}: a TREC run would be read as a table by this name; give .txt, .trec or .run"
-        )
     if metric is not None:
         metric_or_name(metric, accept=SCORING)
 
     # read the model, and data with its features
     ranker = dl.load_ranker(model)
-    queries = dl.read_queries(
-        data, n_grades=grades, zero_based=zero_based, n_features=ranker.n_features_in_
-    )
-    judge = _judge(ranker.metric_, metric, f"the metric of {model}", scale, {data: queries})
+    queries = dl.read_queries(data, n_grades=grades, n_features=ranker.n_features_in_)
+    judge = _judge(ranker.metric_, metric, f"the metric of {model}", {data: queries})
 
     # score and write
     scores = ranker.predict(queries)
     lines = (f"{score!r}\n" for score in scores.tolist())
-    if form == "trec":
-        lines = run_lines(queries, scores, tag)
+    if output is not None and is_trec(output):
+        lines = run_lines(queries, scores, output.stem)
     write_lines(lines, output, force=force)
 
     # judge the ranking
@@ -248,10 +186,35 @@ def rank(
             say(f"note: the model was trained for {ranker.metric_!r}")
 
 
+def _class_of(model: str, objective: str) -> Any:
+    """Return the class of a ranker; raise InputError if there is no such objective."""
+    if objective not in LOSSES and (model == "trees" or objective not in OWN):
+        known = [*LOSSES, *(OWN if model == "linear" else ())]
+        raise InputError(f"--objective {objective}: --model {model} takes {', '.join(known)}")
+    if objective in OWN:
+        return getattr(dl.rankers, OWN[objective])
+    return dl.LinearRanker if model == "linear" else dl.BoostedRanker
+
+
+def _parameters(words: list[str]) -> Fields:
+    """Return parameters of a ranker; raise InputError for anything but NAME=VALUE."""
+    found: Fields = {}
+    for word in words:
+        name, mark, value = word.partition("=")
+        if not (name and mark):
+            raise InputError(f"-p {word}: give NAME=VALUE, such as n_trees=100")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+    return found
+
+
 def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
     """Yield a TREC run's lines, best document first; unnamed documents are called ``QID-1``."""
     import numpy as np
 
+    tag = "-".join(tag.split()) or "dcglearn"
     for q, name in enumerate(queries.names):
         start, stop = int(queries.offsets[q]), int(queries.offsets[q + 1])
         best_first = start + np.argsort(-scores[start:stop], kind="stable")
@@ -262,32 +225,24 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
             yield f"{name} Q0 {document} {place} {float(scores[row])!r} {tag}\n"
 
 
-def _judge(
-    trained: DCG, name: str | None, label: str, scale: ScaleOptions, data: dict[Any, Queries]
-) -> Any:
+def _judge(trained: DCG, name: str | None, label: str, data: dict[Any, Queries]) -> Any:
     """Return the metric that judges a ranking, the model's or another; None without grades."""
     if not any(queries.grades.any() for queries in data.values()):
         return None
     if name is not None:
-        return _on_scale(name, name, scale, data, trained.n_grades)[1]
+        return _on_scale(name, name, data, trained.n_grades)[1]
     # a name has no scale of its own
-    return _on_scale(trained, label, scale, data, warn=not has_textbook_gains(trained.gains))[1]
+    return _on_scale(trained, label, data, warn=not has_textbook_gains(trained.gains))[1]
 
 
 def _on_scale(
-    metric: Any,
-    label: str,
-    scale: ScaleOptions,
-    data: dict[Any, Queries],
-    n_grades: int = 1,
-    *,
-    warn: bool = True,
+    metric: Any, label: str, data: dict[Any, Queries], n_grades: int = 1, *, warn: bool = True
 ) -> tuple[str, Any]:
     """Return the label and the metric, with the grades of the data.
 
     A name takes its grades from the data and, without K, the depth of the longest list. An object
-    or a file gets a warning by `scale`, if `warn`, where it has more grades than the data. Raise
-    InputError if the data have a grade without a gain.
+    or a file gets a warning, if `warn`, where it has more grades than the data. Raise InputError if
+    the data have a grade without a gain.
     """
     metric = metric_or_name(metric, accept=SCORING)
     sizes = [queries.n_grades or 1 for queries in data.values()]
@@ -303,8 +258,7 @@ def _on_scale(
         with errors_in(path):
             queries.check_scale(metric)
     if warn:
-        with scale.watched():
-            warn_of_scale({label: metric.n_grades}, max(sizes), " with ".join(map(str, data)))
+        warn_of_scale({label: metric.n_grades}, max(sizes), " with ".join(map(str, data)))
     return label, metric
 
 

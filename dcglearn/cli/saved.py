@@ -1,47 +1,41 @@
 """Commands on saved files: ``dcglearn show`` and ``dcglearn export``."""
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.command import argument_row, examples, first_row, input_row
-from dcglearn.cli.metric_options import load_metrics
 from dcglearn.cli.options import (
-    AsJson,
     Force,
     Grades,
     Output,
     Plot,
     check_outputs,
-    print_result,
+    option,
     write_figure,
     write_text,
 )
 from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.metrics.reading import METRICS, metric_or_name, resolved
 from dcglearn.plots import dcg_figure
 
 
-@examples(
-    "dcglearn show dcg.json",
-    "dcglearn show dcg.json exponential-log2@10 --plot both.png",
-    "dcglearn show reader:news-feed",
-    "dcglearn show model.json  # is it whole, and what is in it?",
-)
 def show(
-    *,
-    shown: list[str] = argument_row(
-        "Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME; files of models.",
-        ...,
-        metavar="METRIC|MODEL...",
-    ),
-    grades: Grades = None,
+    shown: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME; files of models.",
+            metavar="METRIC|MODEL...",
+        ),
+    ],
+    output: Output = None,
     plot: Plot = None,
-    as_json: AsJson = False,
+    grades: Grades = None,
     force: Force = False,
 ) -> None:
-    """Show metrics, or models, which are checked; as JSON, one object a line.
+    """Show metrics, or models, which are checked; in .json, a list of objects.
 
     A damaged model ends with status 2.
     """
@@ -49,54 +43,51 @@ def show(
 
     models = [name for name in shown if is_model(name)]
     metrics = [name for name in shown if name not in models]
-    check_outputs(force=force, picture=plot, inputs=metrics)
+    check_outputs(output, force=force, forms=(".txt", ".json"), picture=plot, inputs=shown)
     if plot is not None and not metrics:
         raise InputError("--plot draws metrics; models have no picture")
 
-    # models
-    for model in models:
-        _show_model(Path(model), as_json=as_json)
-
-    # gains and discounts
-    dcgs = load_metrics(metrics, grades) if metrics else {}
+    # models, gains and discounts
+    values: list[Fields] = [{"model": _model(Path(name))} for name in models]
+    texts = [
+        "\n".join(["model: whole", *(f"  {name}: {fact}" for name, fact in one["model"].items())])
+        for one in values
+    ]
+    dcgs = _metrics(metrics, grades)
     for name, dcg in dcgs.items():
         log = None if dcg.learned_from is None else f"learned from {dcg.learned_from}"
         about = [*dcg.notes, *filter(None, [log, dcg.judges])]
-        notes = [f"- {note}" for note in about]
-        text = "\n".join([name, str(dcg), *notes, ""])
-        print_result({"name": name, **dcg.to_dict()} if as_json else text, as_json)
+        values.append({"name": name, **dcg.to_dict()})
+        texts.append("\n".join([name, str(dcg), *(f"- {note}" for note in about), ""]))
+    as_json = output is not None and output.suffix.lower() == ".json"
+    text = json.dumps(values, indent=2) if as_json else "\n".join(texts)
+    write_text(text, output, force=force)
     write_figure(lambda: dcg_figure(dcgs), plot, force=force)
 
 
-@examples(
-    "dcglearn export dcg.json --to quepid -o scorer.js",
-    "dcglearn export dcg.json --to lightgbm --lossy",
-    "dcglearn export --list",
-)
 def export(
-    *,
-    metric: str | None = argument_row(
-        "A file, or GAIN-DISCOUNT@K.", metavar="METRIC", show_default=False
-    ),
-    to: str | None = first_row("The tool; --list shows all.", metavar="TARGET"),
-    lossy: bool = first_row("Leave the discounts out where a tool has none.", False),
-    grades: int | None = input_row("Number of grades of a textbook metric.", min=1, metavar="L"),
-    listed: bool = first_row("Show the targets and what each can hold.", False, "--list"),
-    output: Output = None,
+    metric: Annotated[
+        str | None, typer.Argument(help="A file, or GAIN-DISCOUNT@K.", metavar="METRIC")
+    ] = None,
+    to: Annotated[str, option("The tool; list shows all.", metavar="TARGET")] = "list",
+    lossy: Annotated[
+        bool, option("Leave the discounts out where a tool has none.", "--lossy")
+    ] = False,
+    grades: Grades = None,
+    output: Annotated[
+        Path | None, option("Write here; else to standard output.", "-o", "--output")
+    ] = None,
     force: Force = False,
 ) -> None:
     """Export a metric to another tool, as a program, settings in JSON, or lines of code."""
     from dcglearn.exports.settings import carried
     from dcglearn.exports.targets import exported, list_of_targets, target_of
 
-    if listed:
+    if to == "list":
         typer.echo(list_of_targets())
         return
-    if metric is None or to is None:
-        raise InputError(
-            "name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the "
-            "targets"
-        )
+    if metric is None:
+        raise InputError("name a metric: dcglearn export dcg.json --to quepid")
 
     # read the metric, and write what the target takes
     target = target_of(to)
@@ -106,14 +97,15 @@ def export(
     write_text(made.text.rstrip("\n"), output, force=force)
 
 
-def _show_model(model: Path, *, as_json: bool) -> None:
-    """Print what a model is; raise InputError if it is damaged."""
-    fields = _model(model)
-    if as_json:
-        print_result({"model": fields}, as_json)
-        return
-    lines = [f"  {name}: {value}" for name, value in fields.items()]
-    typer.echo("\n".join(["model: whole", *lines]))
+def _metrics(names: list[str], n_grades: int | None) -> Fields:
+    """Return metrics by name; names take the files' or readers' grades, or 5, and largest depth."""
+    parsed = [metric_or_name(name, accept=METRICS) for name in names]
+    if all(metric.n_grades is None for metric in parsed):
+        n_grades = n_grades or 5
+    metrics, labels = resolved(parsed, names, n_grades=n_grades)
+    return {
+        label or name: metric for label, name, metric in zip(labels, names, metrics, strict=True)
+    }
 
 
 def _model(file: Path) -> Fields:

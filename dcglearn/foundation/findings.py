@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.markup import rendered
@@ -12,28 +11,19 @@ from dcglearn.foundation.plain_text import markdown, one_line, whole
 from dcglearn.foundation.validation import Fields, PolarsFrame
 
 
-class Findings(Finding):
-    """Findings by name, in the order of the report; prints as a title and a sentence for each.
+@dataclass(frozen=True, eq=False)
+class Report(Finding):
+    """Findings by name, in the order of the report; the first sums up the others.
 
-    A part without a sentence is left out of text and page.
+    A finding without a sentence is left out of text and page. `headings` are those of parts that
+    have another than their name. Printed are the title and the sentences of the parts `printed`, of
+    all parts if there are none named.
     """
 
-    # cached, so that a data class may have fields of these names
-    @cached_property
-    def title(self) -> str:
-        """Title of the report."""
-        raise NotImplementedError
-
-    @cached_property
-    def parts(self) -> Mapping[str, Finding]:
-        """The findings by name."""
-        raise NotImplementedError
-
-    apart: ClassVar[tuple[str, ...]] = ()
-    """Parts that the page's summary leaves out."""
-
-    headings: ClassVar[Mapping[str, str]] = {}
-    """Headings of parts that have another than their name."""
+    title: str
+    parts: Mapping[str, Finding]
+    headings: Mapping[str, str] = field(default_factory=dict)
+    printed: Sequence[str] = ()
 
     def __getitem__(self, name: str) -> Finding:
         """Return one part."""
@@ -83,7 +73,7 @@ class Findings(Finding):
 
     def heading(self, name: str) -> str:
         """Return the heading of a part."""
-        return one_line(self.headings.get(name) or whole(_spaced(name)).removesuffix("."))
+        return one_line(self.headings.get(name) or whole(name).removesuffix("."))
 
     def to_dict(self) -> Fields:
         """Return the title and all parts as plain values, for JSON."""
@@ -101,12 +91,10 @@ class Findings(Finding):
         return rendered("foundation/report.html", title=self.title, report=self)
 
     def __str__(self) -> str:
-        lines = [f"  {_spaced(name)}: {part.sentence}" for name, part in self.shown.items()]
-        return "\n".join(map(one_line, [self.title, *lines]))
+        parts, lines = self.shown, [one_line(self.title)]
+        for name in self.printed or parts:
+            lines += [one_line(f"  {name}: {parts[name].sentence}")] if name in parts else []
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return rendered("foundation/report_cell.html", report=self)
-
-
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
+from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.intervals import student_quantile
 from dcglearn.foundation.validation import Floats, Indices, InputError
 from dcglearn.learning.fit import AnyFit, DirectLearner, Fit, fit_of, warn_of
-from dcglearn.learning.fit_utility import fit_qp
+from dcglearn.learning.fit_utility import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.dcg import DCG
@@ -134,7 +135,7 @@ def compare_dcg(
 
 def cross_fitted(
     log: Preferences,
-    learner: DirectLearner | None = None,
+    learner: DirectLearner | QPFit | None = None,
     *,
     baseline: MetricLike = BASELINE,
     random_state: int = 0,
@@ -146,14 +147,25 @@ def cross_fitted(
     there are three. Raises InputError if too few pairs can be held out.
     """
     pairs = decided_pairs(log)
-    options = replace(DCGOptions.of(learner), n_grades=pairs.n_grades)
+    if isinstance(learner, QPFit):
+        qp = replace(learner.options, n_grades=pairs.n_grades)
+
+        def learn(train: Preferences) -> DCG:
+            return fit_qp(train, qp).factor(normalise_gains=True).dcg
+
+    else:
+        options = replace(DCGOptions.of(learner), n_grades=pairs.n_grades)
+
+        def learn(train: Preferences) -> DCG:
+            return fit_learner(train, options).dcg
+
     held_out_by = unit_of(pairs, fewest=FEWEST_HELD_OUT)
     no_more = no_more_lists(pairs, held_out_by, FOLDS_OF_LISTS, FEWEST_HELD_OUT)
     parts = folds(pairs.clusters(held_out_by), random_state, fewest=30, remedy=no_more)
     return _compared(
         pairs,
         [(pairs[train], test) for train, test in parts],
-        {LEARNED: lambda train: fit_learner(train, options).dcg, **_added_up(fit_of(learner))},
+        {LEARNED: learn, **_added_up(learner)},
         baseline=baseline,
         unit=unit_of(pairs),
         random_state=random_state,
@@ -161,8 +173,9 @@ def cross_fitted(
     )
 
 
-def _added_up(fit: AnyFit | None) -> dict[str, Callable[[Preferences], Metric]]:
+def _added_up(learner: Any) -> dict[str, Callable[[Preferences], Metric]]:
     """Return the learner of the plain form, where another was chosen."""
+    fit = learner if isinstance(learner, QPFit) else fit_of(learner)
     if not isinstance(fit, Fit) or fit.lead is None or fit.form == fit.options.plain:
         return {}
     plain = replace(fit.options.plain, n_grades=fit.dcg.n_grades)

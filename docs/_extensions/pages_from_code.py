@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 import typer
-
 from dcglearn.cli.command import help_row
+
 from dcglearn.cli.commands import COMMANDS, app
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ import warnings
 from pathlib import Path
 
 import pytest
-
 from dcglearn.cli.command import PANELS
+
 from dcglearn.cli.commands import app
 
 FUNCTIONS = [command.callback.__name__ for command in app.registered_commands]
