@@ -118,6 +118,7 @@ def check_outputs(
     *paths: Path | None,
     force: bool,
     forms: Iterable[str] = (),
+    report: Path | None = None,
     picture: Path | None = None,
     log: Path | None = None,
     inputs: Iterable[str | Path | None] = (),
@@ -126,7 +127,7 @@ def check_outputs(
 
     `paths` have one of the suffixes of `forms`, if any.
     """
-    outputs = [path for path in (log, *paths, picture) if path is not None]
+    outputs = [path for path in (log, *paths, report, picture) if path is not None]
     refuse_overwriting(outputs, [name for name in inputs if name is not None])
 
     # each output can be written, and is named once
