@@ -36,7 +36,7 @@ def helped(dcglearn, monkeypatch):
 
 def test_the_program_names_every_command(helped):
     page = helped("-h")
-    assert page == helped("--help") and NAMES == [*OPTIONS]
+    assert page == helped("--help") and [*OPTIONS] == NAMES
     assert [name for name in NAMES if not re.search(rf"^. {name} ", page, flags=re.MULTILINE)] == []
     assert "--install-completion" in page
 
@@ -79,7 +79,7 @@ def test_results_are_written_in_the_form_of_the_suffix(dcglearn, inputs):
         for suffix in (".txt", ".json", ".html", ".md", ".csv"):
             name = f"{command[0]}{suffix}"
             assert dcglearn(*words, "-o", name) == (0, "", f"wrote: {name}\n")
-            assert (inputs / name).stat().st_size > 50
+            assert (inputs / name).stat().st_size > 30
 
 
 def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
@@ -101,7 +101,7 @@ WRONG = {
     "learn log.jsonl --somehow": "No such option: --somehow",
     "lern log.jsonl": "No such command 'lern'. Did you mean 'learn'",
     "learn log.csv --llm a --llm b": "--llm is given twice, and takes one value",
-    "learn log.jsonl --method robus": "'robus' is not one of 'dcg', 'qp', 'qp-hamming', 'qp-log'",
+    "learn log.jsonl --method robus": "Invalid value for '--method': 'robus' is not one of 'dcg', 'qp'",
     "train a.svm -o m.json --objective approx": "takes approx-ndcg, smooth-ndcg",
     "train a.svm -o m.json -p n_trees": "-p n_trees: give NAME=VALUE",
     "train a.svm -o m.json -p trees=3": "LinearRanker has no such parameter; it has ",
