@@ -35,7 +35,7 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
     )
     survival = parts["survival"]
     assert survival.sentence == (
-        "of the 1 pairs of systems, 0 are in the order of flat under every DCG that these verdicts "
+        "of 1 pair of systems, 0 are in the order of flat under every DCG that these verdicts "
         "allow, 1 in the other order; 0 depend on the DCG"
     )
     (swap,) = survival.rows
