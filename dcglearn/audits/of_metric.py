@@ -9,6 +9,7 @@ from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section
 from dcglearn.coherence.disagreements import disagreement_matrix
 from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades
 from dcglearn.logs.columns import ties_of
@@ -85,7 +86,8 @@ def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> S
                     f"({comparison.apart:,} held-out verdicts)",
                 )
             )
-    figures.append((f"{inputs.log.n_judgements:,}", contents(inputs.log)))
+    judged = "judgements" if inputs.log.ratings is None else "ratings"
+    figures.append((number_of(inputs.log.n_judgements, judged, ","), contents(inputs.log)))
     return Section(
         sentence,
         notes,

@@ -157,7 +157,7 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     changed = verdict_section(better)
     assert changed.sentence.startswith("change from flat to the learned DCG: where the two metrics")
     assert changed.sentence.endswith(" of 100 verdicts go with the learned DCG")
-    assert [figure for figure, _ in changed.figures][-1] == "120"
+    assert [figure for figure, _ in changed.figures][-1] == "120 judgements"
     same = replace(steep, metric=STEEP, baseline=STEEP, name="steep")
     assert same.followed == "" and "are not shown to follow either" in same.comparison.whom
     assert verdict_section(same).sentence == "keep steep"
