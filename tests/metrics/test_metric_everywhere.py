@@ -9,6 +9,7 @@ from dcglearn.losses import ApproxNDCG
 from dcglearn.rankers import RidgeRanker
 from dcglearn.trust import similarity
 from tests.makers import random_log, refused
+from tests.tables import table
 
 LOG = random_log(60)
 SHAPE = LOG.n_grades, LOG.depth
@@ -44,8 +45,8 @@ VALUES = {
 
 
 @pytest.mark.filterwarnings("ignore:no metric orders")
-@pytest.mark.parametrize("function", [*SUMS, *VALUES])
-@pytest.mark.parametrize("word", ["exponential-log2", "ERR", "BestGrade"])
+@table("function", [*SUMS, *VALUES])
+@table("word", ["exponential-log2", "ERR", "BestGrade"])
 def test_a_word_an_object_and_a_file_have_one_value(word, function, tmp_path):
     metric = dl.metric(word, *SHAPE)
     call = (SUMS | VALUES)[function]
@@ -92,7 +93,7 @@ def test_a_ranker_is_evaluated_by_any_metric_with_an_ideal(word, tmp_path):
     refused("only true of a DCG", RidgeRanker(metric="ERR").fit, QUERIES)
 
 
-@pytest.mark.parametrize("word", ["linear-log2@3", "ERR@3", "BestGradeRank@3"])
+@table("word", ["linear-log2@3", "ERR@3", "BestGradeRank@3"])
 def test_a_truth_is_any_metric(word, tmp_path):
     truth = dl.metric(word, n_grades=4)
     log = dl.simulate.preference_pairs(truth, 40, lists="free", random_state=0)

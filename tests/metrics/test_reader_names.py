@@ -6,11 +6,12 @@ import pytest
 import dcglearn as dl
 from dcglearn.metrics.names import READERS
 from tests.makers import call, random_log, refused
+from tests.tables import table
 
 NAMES = [f"reader:{file.stem}" for file in sorted(READERS.glob("*.json"))]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@table("name", NAMES)
 def test_a_reader_is_a_file_that_says_where_it_comes_from(name):
     dcg = dl.metric(name)
     file = READERS / f"{name.removeprefix('reader:')}.json"

@@ -16,6 +16,7 @@ from dcglearn.metrics.names import MetricName, metric_name
 from dcglearn.metrics.reading import METRICS, ONLY_DCG, SCORING, metric_or_name
 from dcglearn.metrics.textbook import textbook_formula
 from tests.makers import random_log, refused
+from tests.tables import table
 
 FIVE = DCG([0, 1, 3, 7, 15], [1, 0.5], grade_names=["bad", "fair", "good", "excellent", "perfect"])
 JUDGED = {"q": {"a": 2, "b": 1, "c": 0}}
@@ -70,7 +71,7 @@ class TestScales:
         )
         assert isinstance(FIVE.utility.map_grades({0: 4}), Utility)
 
-    @pytest.mark.parametrize(
+    @table(
         ("mapping", "words"),
         [
             ({}, "without a gap"),
@@ -121,9 +122,7 @@ WEIGHTS = Utility([[0, 1], [0.5, 0]])
 LEARNER = dl.DCGLearner(loss="robust").fit(random_log(60))
 
 
-@pytest.mark.parametrize(
-    "metric", [DCG_OF_TWO, STOPS, WEIGHTS], ids=lambda metric: type(metric).__name__
-)
+@table("metric", [DCG_OF_TWO, STOPS, WEIGHTS])
 def test_objects_and_files_are_read_where_their_kind_is_accepted(metric, tmp_path):
     metric.save(tmp_path / "metric.json")
     for kinds in ((DCG,), SCORING, SCORING, METRICS):
@@ -149,7 +148,7 @@ def test_names_are_read_at_the_size_that_is_known_later():
     assert isinstance(err, MetricName) and dl.metric(err, 5, accept=SCORING).depth == 3
 
 
-@pytest.mark.parametrize(
+@table(
     ("metric", "options", "message"),
     [
         ("exponental-log2", {}, "gain 'exponental' is not one of .*; the nearest is exponential"),
