@@ -14,12 +14,11 @@ PARAM = type(pytest.param())
 def each(check: Callable[..., Any], rows: Iterable[Sequence[Any]]) -> None:
     """Call a check with each row, and raise what all failing rows raised.
 
-    The number of rows is printed. A table without rows fails.
+    The number of rows is printed at the end. A table without rows fails.
     """
     __tracebackhide__ = True
     rows = list(rows)
     assert rows, "the table has no rows"
-    print(f"{len(rows)} rows")
 
     failures = []
     for row in rows:
@@ -28,6 +27,8 @@ def each(check: Callable[..., Any], rows: Iterable[Sequence[Any]]) -> None:
         except (Exception, BaseExceptionGroup, pytest.fail.Exception) as failure:
             failure.add_note(f"in the row {row!r}")
             failures.append(failure)
+
+    print(f"{len(rows)} rows")
     if failures:
         raise BaseExceptionGroup(f"{len(failures)} of {len(rows)} rows fail", failures)
 

@@ -16,6 +16,7 @@ from dcglearn.coherence.rankings import Rankings
 from dcglearn.coherence.regret import enumerated_regrets, solved_regret
 from dcglearn.simulate import preference_pairs
 from tests.makers import PAPER_LIST, refused
+from tests.tables import table
 
 LINEAR, EXPONENTIAL = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
 
@@ -147,7 +148,7 @@ def test_more_lists_than_can_be_looked_at():
             assert (np.array(counts) <= 10).all()
 
 
-@pytest.mark.parametrize("documents", [None, PAPER_LIST, [*PAPER_LIST, 4, 3, 0]])
+@table("documents", [None, PAPER_LIST, [*PAPER_LIST, 4, 3, 0]])
 def test_affine_copies_are_coherent_at_once(documents):
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(10, 5))
@@ -201,7 +202,7 @@ def test_a_search_that_hits_its_limit_proves_nothing(monkeypatch):
     assert coherence(LINEAR, EXPONENTIAL, PAPER_LIST).proved  # sorted, not searched
 
 
-@pytest.mark.parametrize(
+@table(
     ("arguments", "words"),
     [
         ((LINEAR, DCG.standard(4, 10)), "5.*4"),
@@ -260,7 +261,7 @@ def test_negative_gains_are_compared_on_full_lists_and_the_verdict_says_so():
     assert values[0][0] > values[0][1] and values[1][0] < values[1][1]
 
 
-@pytest.mark.parametrize("documents", [[4, 3, 0], [2], [4, 4, 1, 0, 0]])
+@table("documents", [[4, 3, 0], [2], [4, 4, 1, 0, 0]])
 def test_fewer_documents_than_positions_are_ranked_by_the_first_positions(documents):
     n = len(documents)
     a, b = DCG([0, 1, 2, 3, 4], 0.9 ** np.arange(10)), DCG([0, 0, 1, 5, 6], 0.5 ** np.arange(8))

@@ -19,6 +19,7 @@ from dcglearn.evaluation.run_values import Evaluation
 from dcglearn.foundation.sources import zstd
 from dcglearn.plots import slope_figure
 from tests.makers import noisy_runs, refused, unpacked
+from tests.tables import table
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
 RUN = (
@@ -128,8 +129,8 @@ def test_the_order_of_lines_does_not_matter():
             np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
 
 
-@pytest.mark.parametrize("lines", ["sorted", "sorted by score alone", "mixed"])
-@pytest.mark.parametrize("ties", ["docno-desc", "stable"])
+@table("lines", ["sorted", "sorted by score alone", "mixed"])
+@table("ties", ["docno-desc", "stable"])
 def test_the_first_ranks_do_not_depend_on_the_depth(lines, ties):
     rng = np.random.default_rng(6)
     n = 300
@@ -219,7 +220,7 @@ def test_files_as_people_have_them(tmp_path, name):
     assert run.name == "mine" and "5 documents" in repr(run)
 
 
-@pytest.mark.parametrize(
+@table(
     ("read", "text", "words"),
     [
         (read_runs, RUN + "q1 Q0 a 3\n", "row 6: 4 columns, expected 6"),

@@ -13,9 +13,10 @@ from dcglearn.learning.fit_utility import qp_pairs
 from dcglearn.trust import identifiable_similarity
 from dcglearn.trust.cross_validation import C_GRID
 from tests.makers import TRUTH, random_log, refused
+from tests.tables import table
 
 
-@pytest.mark.parametrize("kind", ["permutations", "free", "unknown"])
+@table("kind", ["permutations", "free", "unknown"])
 def test_noise_free_logs_give_the_truth_back(kind):
     learner = UtilityLearner(C=100.0).fit(random_log(20_000, kind))
     assert learner.gap_ <= 1e-8
@@ -165,7 +166,7 @@ def test_stopping_early_warns_with_the_next_step():
         UtilityLearner(C=1e4, max_iter=1).fit(random_log(200))
 
 
-@pytest.mark.parametrize(
+@table(
     ("parameters", "message"),
     [
         ({"C": 0}, "C=0 must be a finite number above 0"),
@@ -195,7 +196,7 @@ def test_logs_without_information_are_refused():
     refused("tells no two lists apart", learner.factor)
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (5, 9), (6, 10)])
+@table("shape", [(3, 2), (5, 9), (6, 10)])
 def test_a_start_of_another_shape_is_refused(shape):
     start = DCG.standard(*shape)
     for given in (start, start.utility):
@@ -264,7 +265,7 @@ class TestFactoring:
         gains = factor(Utility(np.outer([1, 0.5, 0.3, 0.2], [0, 9, 4, 0])), log.visible()).dcg.gains
         np.testing.assert_allclose(gains, [0, 2, 4, 4])
 
-    @pytest.mark.parametrize(
+    @table(
         ("discounts", "gains", "notes"),
         [
             (
@@ -347,9 +348,7 @@ class UtilityOfTables(OfTables, UtilityLearner):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "learner", [DCGOfTables(n_grades=4), UtilityOfTables(n_grades=4)], ids=type
-)
+@table("learner", [DCGOfTables(n_grades=4), UtilityOfTables(n_grades=4)])
 def test_scikit_learns_checks(learner):
     checks = check_estimator(learner, expected_failed_checks=DO_NOT_APPLY, on_fail=None)
     failed = {

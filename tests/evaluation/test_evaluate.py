@@ -6,6 +6,7 @@ import gzip
 import json
 from types import MappingProxyType
 
+import hypothesis
 import numpy as np
 import polars as pl
 import pytest
@@ -27,6 +28,7 @@ from dcglearn.evaluation import textbook_list_metrics
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
+from tests.tables import table
 
 JUDGED = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"a": 2, "ü 1": 1}}
 SCORES = {"q1": {"b": 2.5, "a": 1.5, "x": 0.5}, "q2": {"ü 1": 9.0, "a": 8.0}}
@@ -103,7 +105,7 @@ def test_pandas(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("source", "words"),
     [
         (pl.DataFrame({"query": ["q"], "document": ["d"]}), "no 'grade' .grade relevance"),
@@ -216,7 +218,7 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("arguments", "words"),
     [
         (([[1, 2]], [[1.0]], DCG([0, 1, 2], [1.0])), "one shape"),
@@ -550,8 +552,8 @@ class TestOnTheCommandLine:
 @pytest.mark.filterwarnings(
     "ignore::dcglearn.metrics.scales.ScaleWarning"
 )  # the top grade does not occur
-@pytest.mark.parametrize("ideal", ["judgements", "list"])
-@pytest.mark.parametrize("unjudged", ["worst", 0.4])
+@table("ideal", ["judgements", "list"])
+@table("unjudged", ["worst", 0.4])
 def test_no_list_beats_the_ideal_where_the_worst_grade_has_a_gain(ideal, unjudged):
     dcg = DCG([1, 2, 5], [1, 0.6, 0.5])
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.0}}
@@ -570,7 +572,7 @@ PARTLY = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1}, "s": {"a": 2}}
 FOUND = {"q": {"x": 9.0, "a": 8.0, "y": 7.0, "b": 6.0}, "r": {"a": 3.0}}
 
 
-@pytest.mark.parametrize("gains", [[0, 1, 4], [0.5, 1, 4], [-1, 0, 2]])
+@table("gains", [[0, 1, 4], [0.5, 1, 4], [-1, 0, 2]])
 def test_the_most_less_the_value_is_the_residual_of_plain_values(gains):
     # the discounts of what is not judged, times what the best grade gains over the worst
     dcg = DCG(gains, [1, 0.5, 0.25])
@@ -633,7 +635,7 @@ NAMED |= {f"{name}@3": dcg for name, dcg in dl.textbook_dcgs(4, 3).items()}
 POLICIES = [{}, {"normalise": False}, {"ideal": "list"}, {"unjudged": "best"}, {"unjudged": "drop"}]
 
 
-@pytest.mark.parametrize("name", NAMED)
+@table("name", NAMED)
 def test_the_object_of_a_textbook_metric_has_the_values_of_its_name(name, tmp_path):
     metric = NAMED[name]
     for settings in POLICIES:
@@ -642,6 +644,14 @@ def test_the_object_of_a_textbook_metric_has_the_values_of_its_name(name, tmp_pa
     np.testing.assert_array_equal(
         evaluate(GRADED, RANKED, metric).values, evaluate(GRADED, RANKED, [metric]).values
     )
+    if hasattr(metric, "save"):
+        metric.save(tmp_path / "metric.json")
+        np.testing.assert_array_equal(values_of(tmp_path / "metric.json"), values_of(name))
+
+
+@table("name", {type(metric): name for name, metric in NAMED.items()}.values())
+def test_systems_are_compared_by_an_object_as_by_its_name(name):
+    metric = NAMED[name]
     other = {
         query: {document: -score for document, score in part.items()}
         for query, part in RANKED.items()
@@ -651,9 +661,6 @@ def test_the_object_of_a_textbook_metric_has_the_values_of_its_name(name, tmp_pa
     )
     assert by_object.table.equals(by_name.table)
     assert by_object.gate().to_dict() == by_name.gate().to_dict()
-    if hasattr(metric, "save"):
-        metric.save(tmp_path / "metric.json")
-        np.testing.assert_array_equal(values_of(tmp_path / "metric.json"), values_of(name))
 
 
 def test_objects_and_names_go_together():
@@ -673,6 +680,7 @@ def test_objects_and_names_go_together():
     refused("two metrics have the name 'DCG'", evaluate, GRADED, RANKED, [dcg, {"DCG": other}])
 
 
+@hypothesis.settings(max_examples=20)
 @given(st.sampled_from([*NAMED, "nDCG@2", "exponential-sqrt"]), st.integers(0, 2**32 - 1))
 def test_a_metric_has_one_value_by_all_ways_of_giving_it(name, seed):
     # distinct scores, of three queries
@@ -740,7 +748,7 @@ def test_flat_arrays_in_one_line():
     assert evaluate_arrays(grades, scores, qid, ties="stable")[1] == pytest.approx(1 / np.log2(3))
 
 
-@pytest.mark.parametrize(
+@table(
     ("change", "words"),
     [
         ({"qid": None}, "nothing says which are of one query: give qid"),
@@ -822,7 +830,7 @@ def test_any_mapping_is_a_mapping():
     np.testing.assert_array_equal(found.values[0, 0], values_of(ENOUGH))
 
 
-@pytest.mark.parametrize(
+@table(
     ("settings", "message"),
     [({"unjudged": 0.5}, "worst or best"), ({"bounds": True}, "only a DCG has bounds")],
 )

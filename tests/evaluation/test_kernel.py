@@ -15,6 +15,7 @@ from dcglearn import DCG, ListUtility, evaluate, evaluate_arrays
 from dcglearn.evaluation.kernel import OfNumbers, ideals, ranked
 from dcglearn.metrics.other_names import usual_name
 from tests.makers import noisy_runs, refused
+from tests.tables import table
 
 LOG2 = 1 / np.log2(np.arange(2, 12))
 
@@ -163,7 +164,7 @@ def test_the_gain_is_the_number_or_its_place_among_words():
     assert not evaluate(halves, run).notes
 
 
-@pytest.mark.parametrize(
+@table(
     ("metric", "words"),
     [
         ("exponential-log2@3", "exponential-log2@3: needs levels.*scale="),

@@ -13,6 +13,7 @@ from dcglearn.evaluation.people import People
 from dcglearn.learning.judgement_kernel import chances
 from dcglearn.metrics.judges import JudgeDraws
 from tests.makers import random_log, refused
+from tests.tables import table
 
 Judges = dl.evaluation.Judges
 PARTS = ("take", "no_difference", "keep")
@@ -156,7 +157,7 @@ def random_draws(n):
     return JudgeDraws(gains, discounts, *judges)
 
 
-@pytest.mark.parametrize("n", [200, 1000])
+@table("n", [200, 1000])
 def test_rounded_draws_have_the_same_intervals(n):
     """Files of 200 draws, as they were, take five samples of the queries under each."""
     judged, runs = lists()

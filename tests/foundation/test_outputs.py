@@ -20,6 +20,7 @@ from dcglearn.rankers.simulated_queries import letor_queries
 from dcglearn.reading.read import read_preferences
 from dcglearn.trust.next_pairs import Questions
 from tests.makers import TRUTH, random_log, refused
+from tests.tables import table
 
 
 def write(path, text: str = "new", **how) -> None:
@@ -102,17 +103,15 @@ OUTPUTS = {
 }
 
 
-@pytest.mark.parametrize("write", OUTPUTS.values(), ids=OUTPUTS)
-@pytest.mark.parametrize("name", [3, 1.5, b"x", ["x"], Path("a\0b"), "\ud800"], ids=ascii)
+@table("write", OUTPUTS.values())
+@table("name", [3, 1.5, b"x", ["x"], Path("a\0b"), "\ud800"])
 def test_a_name_that_no_file_can_have_is_refused(here, write, name):
     LOG.save("log.jsonl")
     refused("cannot be the name of a file: give text or a path", write, name)
     assert {path.name for path in here.iterdir()} == {"log.jsonl"}
 
 
-@pytest.mark.parametrize(
-    "write", [TRUTH.save, LOG.save, lambda path: RidgeRanker().fit(QUERIES).save(path)]
-)
+@table("write", [TRUTH.save, LOG.save, lambda path: RidgeRanker().fit(QUERIES).save(path)])
 def test_none_is_no_name_and_path_objects_are(here, write):
     class Named(os.PathLike):
         def __fspath__(self):

@@ -18,6 +18,7 @@ from dcglearn.foundation.inputs import expand_paths, read_bytes, read_within
 from dcglearn.foundation.sources import content, decompressed, parquet_rows, zstd
 from dcglearn.foundation.validation import InputError
 from tests.makers import refused
+from tests.tables import table
 
 TEXT = b"".join(b"line %d of a text\n" % i for i in range(20_000))
 
@@ -28,7 +29,7 @@ def small_machine(monkeypatch):
     monkeypatch.setattr(inputs, "available", lambda: 1_000_000)
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress, lambda data: data])
+@table("pack", [gzip.compress, zstd.compress, lambda data: data])
 def test_data_are_inflated(pack):
     assert (
         decompressed("log", pack(TEXT))
@@ -37,7 +38,7 @@ def test_data_are_inflated(pack):
     )
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+@table("pack", [gzip.compress, zstd.compress])
 def test_bomb_is_refused_before_it_is_inflated(pack, small_machine):
     packed = pack(b"\0" * 30_000_000)
     assert len(packed) < 100_000
@@ -61,7 +62,7 @@ def test_blanks_that_inflate_beyond_measure_are_refused(pack, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+@table("pack", [gzip.compress, zstd.compress])
 def test_damaged_data_are_refused(pack):
     packed = pack(TEXT)
     for damaged in (
@@ -73,7 +74,7 @@ def test_damaged_data_are_refused(pack):
         refused("cannot be decompressed", decompressed, "log", damaged)
 
 
-@pytest.mark.parametrize("inner", [gzip.compress, zlib.compress, zstd.compress])
+@table("inner", [gzip.compress, zlib.compress, zstd.compress])
 def test_data_compressed_twice_are_refused(inner):
     refused("compressed twice, or by zlib", decompressed, "log", gzip.compress(inner(TEXT)))
 
@@ -121,7 +122,7 @@ def test_files_and_streams_larger_than_half_the_memory_are_refused(tmp_path, sma
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+@table("device", ["/dev/zero", "/dev/null"])
 def test_devices_are_refused(device):
     refused("is a device, not a file or a pipe", read_bytes, device)
 
@@ -162,7 +163,7 @@ def folder(here):
     return Path("logs")
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "names"),
     [
         ("logs", ["a.parquet", "b.parquet", "deep/c.parquet"]),
@@ -179,7 +180,7 @@ def test_paths_come_in_order_and_once(folder, given, names):
     assert expand_paths(folder, "*") == ["logs/a.parquet", "logs/b.parquet", "logs/notes.txt"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "message"),
     [
         ([], r"name files, or a folder with files \*\*/\*\.parquet"),
@@ -195,11 +196,11 @@ def test_paths_come_in_order_and_once(folder, given, names):
     ],
 )
 def test_paths_that_name_no_file_are_refused(folder, given, message):
-    Path("empty").mkdir()
+    Path("empty").mkdir(exist_ok=True)
     refused(message, expand_paths, given, "**/*.parquet")
 
 
-@pytest.mark.parametrize(
+@table(
     ("begin", "words"),
     [
         (b"ARROW1\0\0", "is an Arrow or Feather file; save it as Parquet"),

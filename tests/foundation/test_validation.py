@@ -24,9 +24,10 @@ from dcglearn.foundation.validation import (
     within,
 )
 from tests.makers import call
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     "value",
     [
         "x" * 5000,
@@ -117,7 +118,7 @@ def test_no_error_is_wrapped_as_text():
             assert not re.search(rf"raise InputError\(.*{{{caught[1]}[}}!]", caught[2]), path
 
 
-@pytest.mark.parametrize(
+@table(
     "give",
     [
         lambda: whole_number(2.5, "n"),
@@ -139,7 +140,7 @@ def test_a_wrong_type_is_an_input_error_and_a_type_error(give):
     assert isinstance(caught.value, TypeError) and isinstance(caught.value, ValueError)
 
 
-@pytest.mark.parametrize(
+@table(
     "give",
     [
         lambda: whole_number(0, "n"),

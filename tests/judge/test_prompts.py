@@ -14,6 +14,7 @@ from dcglearn.judge.replies import verdict_of
 from dcglearn.reading.winners import WORDS
 from tests.judge.makers import TRUTH, candidates, lines
 from tests.makers import refused, write_lines
+from tests.tables import table
 
 
 @pytest.fixture
@@ -155,7 +156,7 @@ def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_name
     assert json.loads(out.splitlines()[0])["rater"] == "two-lists"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "verdict"),
     [
         *(

@@ -9,6 +9,7 @@ import pytest
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_preferences, read_ratings
 from tests.makers import rated_pairs, refused
+from tests.tables import table
 
 LISTS = np.random.default_rng(0).integers(0, 3, (60, 2))
 RATINGS = np.random.default_rng(1).integers(1, 5, 60) / 2
@@ -76,7 +77,7 @@ def test_the_winner_says_which_list_the_counts_belong_to():
     }
 
 
-@pytest.mark.parametrize("text", ["3", "3:0", 3])
+@table("text", ["3", "3:0", 3])
 def test_bad_counts_are_refused(text):
     row = {"a": [1], "b": [0], "winner": "a", "ratings_a": text, "ratings_b": "1:1"}
     refused(f"'{text}' is no count of ratings such as '2:1 4:12'", read_preferences, [row])

@@ -13,10 +13,11 @@ from dcglearn.rankers.simulated_queries import letor_queries
 from dcglearn.rankers.sparse import SparseRanker, soft_threshold
 from tests.makers import refused
 from tests.rankers.makers import MINE, TEXTBOOK, by_query, small, tiny
+from tests.tables import table
 
 
 class TestBaselines:
-    @pytest.mark.parametrize(
+    @table(
         ("ranker", "gains"),
         [
             (RidgeRanker(MINE, l2=1e-9, reweighted=False), MINE.gains),
@@ -38,7 +39,7 @@ class TestBaselines:
         wanted = np.linalg.lstsq(table * root[:, None], gains[queries.grades] * root, rcond=None)[0]
         assert [ranker.intercept_, *ranker.coef_] == pytest.approx(wanted, rel=1e-4, abs=1e-4)
 
-    @pytest.mark.parametrize("kind", [RidgeRanker, RankSVMRanker])
+    @table("kind", [RidgeRanker, RankSVMRanker])
     def test_sparse_is_dense(self, kind):
         queries = small()
         thin = Queries(csr_matrix(queries.features), queries.grades, queries.qid)
@@ -47,7 +48,7 @@ class TestBaselines:
         )
 
 
-@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+@table("C", [0.1, 1.0, 100.0])
 def test_ranksvm_agrees_with_liblinear_on_the_pairs(C):
     queries = tiny(15, seed=3)
     ranker, design = RankSVMRanker(C=C).fit(queries), Design(queries)
@@ -118,8 +119,6 @@ class TestSparse:
             0.0,
         ]
 
-    @pytest.mark.parametrize(
-        "change", [{"step": 0.0}, {"step": 2.5}, {"l1": -1.0}, {"slack": 1.0}, {"n_points": 0}]
-    )
+    @table("change", [{"step": 0.0}, {"step": 2.5}, {"l1": -1.0}, {"slack": 1.0}, {"n_points": 0}])
     def test_impossible_numbers(self, change):
         refused(next(iter(change)), SparseRanker(MINE, **change).fit, small())

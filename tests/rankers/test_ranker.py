@@ -24,10 +24,11 @@ from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import refused
 from tests.rankers.makers import MINE, quick, small
+from tests.tables import table
 
 
 class TestScikitLearn:
-    @pytest.mark.parametrize(
+    @table(
         ("ranker", "name"),
         [(RidgeRanker(MINE), "l2"), (LinearRanker(ApproxNDCG(MINE), max_iter=3), "loss__alpha")],
     )
@@ -141,7 +142,7 @@ if importlib.util.find_spec("lightgbm"):
 class TestBadInput:
     X, y, qid = np.arange(8.0).reshape(4, 2), np.array([0, 1, 2, 0]), np.array([1, 1, 2, 2])
 
-    @pytest.mark.parametrize(
+    @table(
         ("change", "message"),
         [
             ({"qid": np.array([2, 2])}, "look like group sizes"),
