@@ -23,6 +23,7 @@ from dcglearn.plots import (
 )
 from dcglearn.reading.preferences import Preferences
 from tests.makers import TRUTH, random_log, rated_pairs, refused
+from tests.tables import table
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)))
 
@@ -99,7 +100,7 @@ def test_learned_figure_leaves_grades_that_never_occur_white():
     np.testing.assert_array_equal(np.ma.getmaskarray(shown).all(axis=0), [False, True, False, True])
 
 
-@pytest.mark.parametrize("method", ["dcg", "qp"])
+@table("method", ["dcg", "qp"])
 def test_held_out_shares_stand_beside_the_noise_ceiling(method):
     rng = np.random.default_rng(0)
     log = rated_pairs(POOL[rng.integers(0, 32, 300)], rng.integers(0, 4, 300))

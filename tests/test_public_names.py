@@ -8,6 +8,7 @@ import pytest
 
 import dcglearn
 from tests.public_face import TOPICS, named_object
+from tests.tables import table
 
 PACKAGE = Path(dcglearn.__file__).parent
 
@@ -19,7 +20,7 @@ def test_the_top_fits_on_a_screen_and_all_names_can_be_imported():
         assert all(hasattr(module, name) for name in module.__all__)
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "place"),
     [
         ("ApproxNDCG", "losses.ApproxNDCG"),
