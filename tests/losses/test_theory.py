@@ -14,11 +14,11 @@ from dcglearn.metrics.dcg import DCG, textbook_dcgs
 from tests.tables import table
 
 TABLE_1 = np.array([4.20074, 3.12378, 4.40918, 1.55258, 4.13330])
-N_LISTS = 10_000
+N_LISTS = 3000
 
 
 def lists_of_all_kinds(seed, n_grades=3):
-    """10,000 lists of 2 to 20 documents: scores of many scales, then offsets and sizes."""
+    """3,000 lists of 2 to 20 documents: scores of many scales, then offsets and sizes."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 21, N_LISTS)
     scale = np.exp(rng.uniform(-4, 2, N_LISTS))
@@ -100,7 +100,7 @@ def test_theorem_2_errors_of_average_precision():
     eps = largest(np.abs(soft_ranks(f, alpha, offsets) - hard_ranks(f, offsets)[0]), offsets)
     n_relevant = np.add.reduceat((y > 0).astype(int), offsets[:-1])
     fair = (eps < 0.5) & (n_relevant > 0)
-    assert fair.sum() > 1000
+    assert fair.sum() > N_LISTS / 10
     for e, n, measured in zip(eps[fair], n_relevant[fair], error[fair], strict=True):
         i = np.arange(1, n + 1)
         bound = (1 / (i - e)).sum() / (1 + np.exp(min(beta * (1 - 2 * e), 700))) + (
