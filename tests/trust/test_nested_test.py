@@ -22,6 +22,7 @@ from dcglearn.trust.nested_test import (
     single_verdicts,
 )
 from tests.makers import rated_pairs
+from tests.tables import table
 
 N_LOGS = int(os.environ.get("DCGLEARN_LEVEL_LOGS", "40"))
 """Number of logs of each test and size; 200 tell a rate of 10% from one of 5%."""
@@ -40,9 +41,9 @@ P_VALUES = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n", [100, 200, 500])
-@pytest.mark.parametrize("truth", ["D1", "D2"])
-@pytest.mark.parametrize("name", P_VALUES)
+@table("n", [100, 200, 500])
+@table("truth", ["D1", "D2"])
+@table("name", P_VALUES)
 def test_a_test_rejects_at_most_five_percent_of_logs_of_dcgs(name, truth, n):
     truth = dl.simulate.ground_truth(truth).normalised()
     rejected = 0
@@ -62,7 +63,7 @@ DCG = dl.DCG([0, 0.4, 0.7, 1], [1, 0.7, 0.5, 0.4])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("own", [0.0, 1.0])
+@table("own", [0.0, 1.0])
 def test_lists_that_were_rated_are_not_called_dependent_on_positions(own):
     rejected = 0
     for seed in range(N_LOGS // 2):
@@ -180,8 +181,8 @@ def expected(model, theta, lists):
     return (1 - error) * ahead + error * behind, 1 - ahead - behind
 
 
-@pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize("alike", [1.0, 0.3])
+@table("tied", [False, True])
+@table("alike", [1.0, 0.3])
 def test_verdicts_have_the_probabilities_of_the_model(alike, tied):
     lists = np.random.default_rng(0).integers(0, 4, (12, 2, 4)).astype(np.int8)
     fit = fitted_to(dl.Preferences(lists, n_grades=4, tie=[tied, *[False] * 11]))

@@ -11,6 +11,7 @@ from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import position_dependence, segment_test
 from dcglearn.trust.resampling import folds
 from tests.makers import random_log, refused
+from tests.tables import table
 
 LOOKERS = DCG([0, 0.1, 0.2, 0.6, 1], 1 / np.arange(1.0, 6))
 READERS = DCG([0, 0.8, 0.9, 0.95, 1], np.ones(5))
@@ -39,7 +40,7 @@ def test_standard_errors_of_clusters_are_those_of_simulated_logs():
     assert np.array(errors).shape == (400, 2)
 
 
-@pytest.mark.parametrize("unit", ["pair", "list", "rater"])
+@table("unit", ["pair", "list", "rater"])
 def test_each_pair_is_held_out_once_and_never_trained_on(unit):
     rng = np.random.default_rng(0)
     log = Preferences(rng.integers(0, 2, (200, 2, 3)), rater=rng.integers(0, 12, 200))
