@@ -12,7 +12,7 @@ import pytest
 
 from tests.hostile import fuzz
 
-FILES = 600
+FILES = 300
 """Files of each test run; ``make fuzz`` reads 20,000."""
 
 
