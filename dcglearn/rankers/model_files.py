@@ -21,7 +21,7 @@ FORMAT = "dcglearn.ranker"
 VERSION = 2
 """Version of the format."""
 
-KINDS = ("LinearRanker", "SparseRanker", "RidgeRanker", "RankSVMRanker", "BoostedRanker")
+KINDS = ("LinearRanker", "RidgeRanker", "RankSVMRanker", "BoostedRanker")
 """Classes whose models have a file."""
 
 
