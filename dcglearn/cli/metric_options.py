@@ -60,9 +60,9 @@ def files_and_names(metrics: list[str], accept: Sequence[type] = SCORING) -> Fie
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> Fields:
-    """Return metrics by name; names take the files' or readers' grades, or 5, and largest depth."""
+    """Return metrics by name; names take the files' grades, or 5, and largest depth."""
     parsed = [metric_or_name(name, accept=METRICS) for name in names]
-    if all(metric.n_grades is None for metric in parsed):
+    if not any(hasattr(metric, "n_grades") for metric in parsed):
         n_grades = n_grades or 5
     metrics, labels = resolved(parsed, names, n_grades=n_grades)
     return {

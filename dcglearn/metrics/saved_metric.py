@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from dcglearn.foundation.files import write_json
 from dcglearn.foundation.finding import cells_of, plain
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import aligned, names_in
+from dcglearn.foundation.plain_text import aligned, names_in, nearest
 from dcglearn.foundation.validation import (
     Fields,
     InputError,
@@ -25,6 +26,10 @@ from dcglearn.metrics.file_fields import check_numbers, fields_of
 from dcglearn.metrics.judges import Judges
 from dcglearn.metrics.learned_from import LearnedFrom
 from dcglearn.metrics.scales import grade_map
+from dcglearn.metrics.textbook import READER
+
+READERS = Path(__file__).with_name("readers")
+"""The files of readers, whose notes say who reads, and from which log that is known."""
 
 Kind = TypeVar("Kind", bound="SavedMetric")
 
@@ -103,8 +108,6 @@ class SavedMetric(Shown):
         # types of the values
         for key in (*cls._arrays, "power"):
             check_numbers(own.get(key, 0.0), key)
-        if not isinstance(own.get("plain", False), bool):
-            raise InputError('"plain" must be true or false')
 
         # judges of a metric of this size
         if own.get("judges") is not None:
@@ -153,10 +156,24 @@ class SavedMetric(Shown):
 
 
 def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
-    """Return the metric in a file, of one of several kinds; an InputError names the file."""
+    """Return the metric in a file, of one of several kinds; an InputError names the file.
+
+    ``reader:NAME`` is a file of the package.
+    """
+    if str(path).startswith(READER):
+        path = _reader(str(path).removeprefix(READER))
     values = read_json_object(path)
     with errors_in(path):
         return kind_in(values, kinds).from_dict(values)
+
+
+def _reader(name: str) -> Path:
+    """Return the file of a reader; raise InputError for one that is not known."""
+    known = {file.stem: file for file in sorted(READERS.glob("*.json"))}
+    if name not in known:
+        names = ", ".join(f"{READER}{one}" for one in known)
+        raise InputError(f"{READER}{name} is not one of {names}{nearest(name, known)}")
+    return known[name]
 
 
 def kind_in(values: Fields, kinds: Sequence[type[Kind]]) -> type[Kind]:

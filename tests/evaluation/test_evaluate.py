@@ -624,11 +624,7 @@ def test_textbook_metrics_of_lists_are_plain():
     assert evaluate(GRADED, {"mine": RANKED}, "RBP").metrics == ("RBP(p=0.8)@4",)
 
 
-NAMED = {
-    name: metric
-    for family in textbook_list_metrics(4, 3).values()
-    for name, metric in family.items()
-}
+NAMED = textbook_list_metrics(4, 3)
 NAMED |= {f"{name}@3": dcg for name, dcg in dl.textbook_dcgs(4, 3).items()}
 POLICIES = [{}, {"normalise": False}, {"ideal": "list"}, {"unjudged": "best"}, {"unjudged": "drop"}]
 
@@ -668,9 +664,10 @@ def test_objects_and_names_go_together():
     assert pair.table["measure"].to_list() == ["DCG", "ERR@3"]
     arrays = evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], metrics=[dcg, "nDCG@3"])
     assert list(arrays) == ["DCG", "nDCG@3"]
-    found = evaluate(GRADED, RANKED, [{"m": dcg}, dcg])
-    assert found.metrics == ("m", "DCG")
-    refused("two metrics have the name 'DCG'", evaluate, GRADED, RANKED, [dcg, {"DCG": other}])
+    found = evaluate(GRADED, RANKED, {"m": dcg, "n": dcg})
+    assert found.metrics == ("m", "n")
+    assert evaluate(GRADED, RANKED, ["nDCG@3", "nDCG@3"]).metrics == ("nDCG@3",)
+    refused("is a dict", evaluate, GRADED, RANKED, [dcg, {"DCG": other}])
 
 
 @given(st.sampled_from([*NAMED, "nDCG@2", "exponential-sqrt"]), st.integers(0, 2**32 - 1))
@@ -690,7 +687,7 @@ def test_a_metric_has_one_value_by_all_ways_of_giving_it(name, seed):
         expected = evaluate(
             judgements=judged, runs={"r": run}, metrics=metric, normalise=normalise
         ).values[0, 0]
-        for way in (name, [name], {"mine": name}, {"mine": metric}, [{"mine": metric}, "nDCG@3"]):
+        for way in (name, [name], {"mine": name}, {"mine": metric}, [metric, "nDCG@3"]):
             values = evaluate(
                 judgements=judged, runs={"r": run}, metrics=way, normalise=normalise
             ).values[0, 0]
@@ -765,21 +762,21 @@ def test_bad_flat_arrays(change, words):
 
 
 def test_all_textbook_list_metrics_are_evaluated_together():
-    families = textbook_list_metrics(4, 3)
-    names = [name for family in families.values() for name in family]
-    found = evaluate(judgements=GRADED, runs=RANKED, metrics=families)
-    assert list(found.metrics) == names
+    metrics = textbook_list_metrics(4, 3)
+    found = evaluate(judgements=GRADED, runs=RANKED, metrics=metrics)
+    assert list(found.metrics) == [*metrics]
     np.testing.assert_array_equal(
-        found.values, evaluate(judgements=GRADED, runs=RANKED, metrics=names).values
+        found.values, evaluate(judgements=GRADED, runs=RANKED, metrics=[*metrics]).values
     )
     grades, scores = [[3, 0, 2], [1, 2, 0]], [[0.1, 0.9, 0.2], [3.0, 2.0, 1.0]]
-    arrays = evaluate_arrays(grades, scores, metrics=["nDCG@3", families["ERR"], families["RBP"]])
-    assert list(arrays) == ["nDCG@3", *families["ERR"], *families["RBP"]]
+    arrays = evaluate_arrays(grades, scores, metrics={"nDCG@3": "nDCG@3", **metrics})
+    assert list(arrays) == ["nDCG@3", *metrics]
     two = {"x": RANKED, "y": RANKED}
-    order = dl.system_order(judgements=GRADED, runs=two, metrics=families["RBP"])
-    assert list(order.evaluation.metrics) == list(families["RBP"])
-    pair = compare_systems(judgements=GRADED, runs=two, metrics=[families["ERR"], "nDCG@3"])
-    assert pair.table["measure"].to_list() == ["ERR@3", "nDCG@3"]
+    order = dl.system_order(judgements=GRADED, runs=two, metrics=metrics)
+    assert list(order.evaluation.metrics) == [*metrics]
+    mine = {"mine": metrics["ERR@3"], "nDCG": "nDCG@3"}
+    pair = compare_systems(judgements=GRADED, runs=two, metrics=mine)
+    assert pair.table["measure"].to_list() == ["mine", "nDCG"]
 
 
 def test_arrays_refuse_ties_that_a_metric_cannot_share():

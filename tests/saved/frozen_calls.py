@@ -4,6 +4,7 @@ No printed text is frozen, which may be rewritten: of tables only numbers and th
 """
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
@@ -348,11 +349,9 @@ def standard() -> dict[str, Any]:
 
 
 def metrics_of_lists() -> dict[str, Any]:
-    """Return the textbook metrics of lists."""
+    """Return the textbook metrics of lists, by family and name."""
     found = dl.evaluation.textbook_list_metrics(5, 6)
-    return {
-        f"{group} {name}": metric for group, some in found.items() for name, metric in some.items()
-    }
+    return {f"{re.split('[@(]', name)[0]} {name}": metric for name, metric in found.items()}
 
 
 def of_lists() -> dict[str, Any]:
@@ -363,7 +362,7 @@ def of_lists() -> dict[str, Any]:
     values["own"] = _plain(own.score(lists))
     values["best share"] = _plain(dl.ListUtility(own.gains, own.discounts, best=0.4).score(lists))
     values["utility"] = _plain(D1.utility.score(lists[:, :6].repeat(2, axis=1)[:, :10]))
-    values["reader"] = _plain(dl.metric("reader:news-feed@6", n_grades=5).score(lists))
+    values["reader"] = _plain(dl.metric("reader:news-feed").score(lists))
     return values
 
 
