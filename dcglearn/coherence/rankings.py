@@ -29,16 +29,19 @@ class Rankings:
     """All lists of K grades, or all rankings of given documents down to position K.
 
     `counts` holds the number of documents of each grade; None if every position may have any grade.
+    Then each list is compared with all others or, if `reordered`, with the other orders of its own
+    grades: all that a log of such pairs tells.
     """
 
     depth: int
     n_grades: int
     counts: Left | None
+    reordered: bool = False
 
     @property
     def full(self) -> bool:
-        """Whether every document has a position."""
-        return self.counts is not None and sum(self.counts) == self.depth
+        """Whether the lists that are compared hold the same documents, all with a position."""
+        return self.reordered or sum(self.counts or ()) == self.depth
 
     @property
     def n_lists(self) -> int:
@@ -57,7 +60,8 @@ class Rankings:
 
     def __str__(self) -> str:
         if self.counts is None:
-            return f"all {self.n_lists:,} lists of {self.depth} grades"
+            orders = ", each beside the other orders of its grades" if self.reordered else ""
+            return f"all {self.n_lists:,} lists of {self.depth} grades{orders}"
         return (
             f"all {self.n_lists:,} rankings of {sum(self.counts)} documents down to position "
             f"{self.depth}"
@@ -66,13 +70,16 @@ class Rankings:
     def scaled(self, metric: AnyMetric, name: str) -> Utility:
         """Return a metric scaled to a span of 1, of shape (K, L), with weights 0 below its depth.
 
-        The span is the value of the best list minus that of the worst. Raises InputError if it is
-        0.
+        The span is the largest difference of two lists that are compared. Raises InputError if it
+        is 0.
         """
         weights = as_weights(metric, name)[: self.depth]
         weights = np.pad(weights, ((0, self.depth - len(weights)), (0, 0)))
-        best, worst = (self._best(sign * weights) for sign in (1, -1))
-        span = -float(np.diff(Utility(weights).score([best, worst]))[0])
+        if self.reordered:
+            span = self._largest_gain(weights)
+        else:
+            best, worst = (self._best(sign * weights) for sign in (1, -1))
+            span = -float(np.diff(Utility(weights).score([best, worst]))[0])
         if span <= 1e-12 * float(np.abs(weights).max()):
             raise InputError(
                 f"{name} orders no two of {self}: they are all worth the same; leave it out"
@@ -96,6 +103,14 @@ class Rankings:
         grades[rows] = documents[chosen]
         return grades
 
+    def _largest_gain(self, weights: Floats) -> float:
+        """Return the largest difference of two orders of the same grades."""
+        from scipy.optimize import linear_sum_assignment
+
+        # what the best grade for it gains by moving from one position to another
+        moves = (weights[:, None] - weights).max(axis=2)
+        return float(moves[linear_sum_assignment(moves, maximize=True)].sum())
+
     def sample(self, n: int, rng: np.random.Generator) -> Grades:
         """Return n random lists, shape (n, K)."""
         if self.counts is None:
@@ -108,12 +123,13 @@ class Rankings:
         They grow position by position. Of the lists so far that leave the same documents, only
         those that are `kept` go on.
         """
-        blocks = {self.counts or (): np.zeros((1, 0), dtype=np.int8)}
+        left = (self.depth,) * self.n_grades if self.reordered else self.counts or ()
+        blocks = {left: np.zeros((1, 0), dtype=np.int8)}
         for _ in range(self.depth):
             longer: dict[Left, list[Grades]] = defaultdict(list)
             for left, lists in blocks.items():
                 for grade in range(self.n_grades):
-                    if self.counts is None or left[grade]:
+                    if not left or left[grade]:
                         fewer = tuple(n - (g == grade) for g, n in enumerate(left))
                         column = np.full((len(lists), 1), grade, dtype=np.int8)
                         longer[fewer].append(np.hstack([lists, column]))
@@ -181,7 +197,8 @@ def common_rankings(
         )
     depth, n_grades = max(metric.depth for metric in metrics), sizes[0]
     if documents is None:
-        return Rankings(depth, n_grades, None)
+        only_steps = any(ONLY_STEPS in note for metric in metrics for note in metric.notes)
+        return Rankings(depth, n_grades, None, reordered=only_steps)
 
     # positions below the last document are empty in every ranking
     known = multiset(documents, n_grades)
