@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
@@ -21,11 +21,12 @@ from dcglearn.foundation.validation import (
     PathLike,
     PolarsFrame,
     errors_in,
+    whole_number,
 )
 from dcglearn.metrics.file_fields import check_numbers, fields_of
 from dcglearn.metrics.judges import Judges
 from dcglearn.metrics.learned_from import LearnedFrom
-from dcglearn.metrics.scales import grade_map
+from dcglearn.metrics.scales import grades_of
 from dcglearn.metrics.textbook import READER
 
 READERS = Path(__file__).with_name("readers")
@@ -59,21 +60,25 @@ class SavedMetric(Shown):
         """L, the number of grades."""
         return int(getattr(self, self._by_grade[0]).shape[-1])
 
-    def map_grades(self, mapping: Mapping[int, int]) -> Self:
+    def map_grades(self, grades: Sequence[int]) -> Self:
         """Return the same metric for data on another scale.
 
-        `mapping` gives the grade of this metric that each grade 0, 1, 2, ... of the data stands
-        for. Raises InputError if the grades of the data have a gap, or a grade is not on this
-        metric's scale.
+        `grades` are those of this metric that the grades 0, 1, 2, ... of the data stand for. Raises
+        InputError if there is none, or one is not on this metric's scale.
 
         Examples
         --------
-        >>> dl.DCG([0, 1, 3, 7, 15], [1, 0.5]).map_grades({0: 0, 1: 2, 2: 4})
+        >>> dl.DCG([0, 1, 3, 7, 15], [1, 0.5]).map_grades([0, 2, 4])
         DCG(gains=[0, 3, 15], discounts=[1, 0.5])
         """
-        grades, names = grade_map(mapping, self.n_grades), self.grade_names
-        values = {key: getattr(self, key)[..., grades] for key in self._by_grade}
+        scale, names = grades_of(self.n_grades), self.grade_names
+        if not len(grades):
+            raise InputError(f"map_grades: no grade is given; the metric has {scale}")
+        for grade, other in enumerate(grades):
+            whole_number(other, f"the map of grade {grade}", 0, self.n_grades - 1, scale)
+
         # no names where two grades of the data would have one
+        values = {key: getattr(self, key)[..., grades] for key in self._by_grade}
         values["grade_names"] = None
         if names is not None and len(set(grades)) == len(grades):
             values["grade_names"] = tuple(names[grade] for grade in grades)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
-from dcglearn.foundation.validation import InputError, pointer, whole_number
+from dcglearn.foundation.validation import pointer
 
 
 class ScaleWarning(UserWarning):
@@ -57,19 +57,3 @@ def warn_of_scale(
     larger = {name: size for name, size in declared.items() if size > n_grades}
     if larger:
         warnings.warn(ScaleWarning(larger, n_grades, data), stacklevel=stacklevel + 1)
-
-
-def grade_map(mapping: Mapping[int, int], n_grades: int) -> list[int]:
-    """Return the grade of a metric, of `n_grades`, that each grade 0, 1, 2, ... of data is."""
-    grades = [*range(len(mapping))]
-    if not mapping or sorted(mapping) != grades:
-        raise InputError(
-            f"the map of grades {dict(mapping)} must hold the grades of the data, 0, 1, 2, ... "
-            "without a gap, each with the grade of the metric that it stands for"
-        )
-
-    # each of the metric's scale
-    remedy = f"the metric has {grades_of(n_grades)}"
-    for grade, other in mapping.items():
-        whole_number(other, f"the map of grade {grade}", 0, n_grades - 1, remedy)
-    return [int(mapping[grade]) for grade in grades]

@@ -44,13 +44,13 @@ def test_values_of_other_grades_or_deeper_come_with_that_sentence(tmp_path):
 
     # another scale, and discounts that the log did not tell
     deeper = dl.DCG(dcg.gains, [*dcg.discounts, 0.1], learned_from=graded.learned_from)
-    found = dl.evaluate(judged, run, {"own": deeper.map_grades({0: 0, 1: 1, 2: 2, 3: 2})})
+    found = dl.evaluate(judged, run, {"own": deeper.map_grades([0, 1, 2, 2])})
     first = dl.compare_systems(judged, run, {"own": deeper}).notes
     assert any(note.endswith("by a language model, but used on 4 positions") for note in first)
     [note] = [note for note in found.notes if note.startswith("own: learned from 3 judgements by")]
     assert note.endswith("on 3 grades by a language model, but used on 4 positions")
     four = dl.read_judgements(judged, n_grades=4)
-    mapped = dcg.map_grades({0: 0, 1: 1, 2: 2, 3: 2})
+    mapped = dcg.map_grades([0, 1, 2, 2])
     assert any("but used on 4 grades" in note for note in dl.evaluate(four, run, mapped).notes)
 
 

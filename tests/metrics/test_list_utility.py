@@ -87,7 +87,7 @@ def test_files_are_read_back_and_other_readers_name_them(tmp_path):
 
 
 def test_other_scales_of_the_same_utility():
-    assert EXAMPLE.map_grades({0: 0, 1: 3}) == ListUtility([0, 1], EXAMPLE.discounts, stops=[0, 1])
+    assert EXAMPLE.map_grades([0, 3]) == ListUtility([0, 1], EXAMPLE.discounts, stops=[0, 1])
 
 
 def test_tables_show_what_is_not_in_a_dcg():
