@@ -406,10 +406,14 @@ def evaluate(
     for r, run in enumerate(systems):
         ranked = ranked_lists(judged, run, None if whole else depth, ties)
         has = np.diff(ranked.offsets) > 0
+
+        # queries with something to measure, and shares of documents that are judged
         for m in own:
             looked_at = dcgs[m].depth if m in dcgs else None
             seen = ranked.any(ranked.grades >= 0, None if to_the_end else looked_at)
             measured[r, m], shares[:, r, m] = valued[m] & seen, ranked.shares(looked_at)
+
+        # values by our metrics
         for m, metric in dcgs.items():
             with errors_in(words[m]):
                 value = ranked.values(metric, unjudged)

@@ -219,6 +219,8 @@ class GraderComparison(Finding):
             f"{units} (Student's t)",
             f"under one metric: the same by {self.metric} for all",
         ]
+
+        # every two graders
         differ, graders = self.differences, self.table["grader"]
         for i, j in combinations(range(len(graders)), 2):
             p_value = differ.p_values[i, j]
@@ -229,6 +231,8 @@ class GraderComparison(Finding):
                 f"{differ.of_100[i, j]:.0f} of 100 verdicts side with {graders[i]} "
                 f"({differ.apart[i, j]:,} pairs)"
             )
+
+        # what more verdicts would tell, and how far any metric of these grades can go
         if self.needed > self.n_pairs:
             notes.append(
                 f"a difference of {100 * TELLING:.0f} points between any two would show in about "
@@ -457,6 +461,8 @@ def _remarks(judged: Mapping[str, Judgements]) -> tuple[str, ...]:
     """Return which graders' grades are like nobody else's, as if of other documents."""
     if len(judged) < 3:
         return ()
+
+    # the largest correlation of each with another
     nearest: dict[str, float] = dict.fromkeys(judged, -1.0)
     for first, second in combinations(judged, 2):
         both = judged[first].frame.join(judged[second].frame, on=["query", "document"])
@@ -466,6 +472,8 @@ def _remarks(judged: Mapping[str, Judgements]) -> tuple[str, ...]:
         alike = float(np.corrcoef(one, other)[0, 1])
         for name in (first, second):
             nearest[name] = max(nearest[name], alike)
+
+    # those that are like nobody
     strange = [name for name, most in nearest.items() if most < UNRELATED]
     if not strange or len(strange) == len(judged):
         return ()
