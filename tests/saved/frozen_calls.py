@@ -476,6 +476,18 @@ def disagreement(*arguments: Any, **options: Any) -> dict[str, Any]:
     return parts(found, "share", "agree", "tie_a", "tie_b", "tie_both", "interval", "exact")
 
 
+def tau_ap(truth: Any, other: Any) -> float:
+    """Return tau_AP of two arrays of means, by the order of the second."""
+    order = np.argsort(-other, kind="stable")
+    above = np.sign(np.subtract.outer(truth[order], truth[order]))  # of the row over the column
+    tied = np.equal.outer(other[order], other[order]) & (above == 0)
+    right = np.where(tied, 1.0, 0.5 + 0.5 * above)
+
+    # share of the systems above each that are there in truth (Yilmaz et al. 2008)
+    shares = [right[:i, i].mean() for i in range(1, len(order))]
+    return 2 * float(np.mean(shares)) - 1
+
+
 def order() -> dict[str, Any]:
     """Order the systems by several metrics."""
     metrics = {
@@ -484,7 +496,9 @@ def order() -> dict[str, Any]:
         "flat": dl.DCG([0, 0, 0, 0, 1], [1] * 16),
     }
     found = dl.system_order(judged(), runs(), metrics)
-    return parts(found, "ranks", "tau", "tau_ap", "beats", "share_decided")
+    means = found.evaluation.means.T
+    values = parts(found, "ranks", "tau", "beats", "share_decided")
+    return values | numbers(np.array([[tau_ap(a, b) for b in means] for a in means]), "tau_ap")
 
 
 def segments(kind: str, by: str) -> dict[str, Any]:
