@@ -147,10 +147,14 @@ def disagreement(
 
     # shares of these pairs
     compared = round(counts.sum())
-    shares = (counts / compared).tolist()
+    share, agree, tie_a, tie_b, tie_both = (counts / compared).tolist()
     return Disagreement(
-        *shares,
-        interval=(shares[0], shares[0]) if exact else wilson(round(counts[0]), compared, 0.95),
+        share,
+        agree,
+        tie_a,
+        tie_b,
+        tie_both,
+        interval=(share, share) if exact else wilson(round(counts[0]), compared, 0.95),
         n_pairs=compared,
         exact=exact,
         rankings=rankings,

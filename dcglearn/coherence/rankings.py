@@ -75,11 +75,7 @@ class Rankings:
         """
         weights = as_weights(metric, name)[: self.depth]
         weights = np.pad(weights, ((0, self.depth - len(weights)), (0, 0)))
-        if self.reordered:
-            span = self._largest_gain(weights)
-        else:
-            best, worst = (self._best(sign * weights) for sign in (1, -1))
-            span = -float(np.diff(Utility(weights).score([best, worst]))[0])
+        span = self._span(weights)
         if span <= 1e-12 * float(np.abs(weights).max()):
             raise InputError(
                 f"{name} orders no two of {self}: they are all worth the same; leave it out"
@@ -90,26 +86,23 @@ class Rankings:
     def _documents(self) -> Grades:
         return np.repeat(np.arange(self.n_grades, dtype=np.int8), self.counts or ())
 
-    def _best(self, weights: Floats) -> Grades:
-        """Return a list with the largest value under weights of shape (K, L)."""
-        if self.counts is None:
-            return weights.argmax(axis=1).astype(np.int8)
-        from scipy.optimize import linear_sum_assignment
-
-        # assign documents to positions
-        documents = self._documents
-        rows, chosen = linear_sum_assignment(weights[:, documents], maximize=True)
-        grades = np.empty(self.depth, dtype=np.int8)
-        grades[rows] = documents[chosen]
-        return grades
-
-    def _largest_gain(self, weights: Floats) -> float:
-        """Return the largest difference of two orders of the same grades."""
+    def _span(self, weights: Floats) -> float:
+        """Return the largest difference of two lists that are compared, under weights (K, L)."""
+        if self.counts is None and not self.reordered:
+            return float(np.ptp(weights, axis=1).sum())
         from scipy.optimize import linear_sum_assignment
 
         # what the best grade for it gains by moving from one position to another
-        moves = (weights[:, None] - weights).max(axis=2)
-        return float(moves[linear_sum_assignment(moves, maximize=True)].sum())
+        if self.reordered:
+            moves = (weights[:, None] - weights).max(axis=2)
+            return float(moves[linear_sum_assignment(moves, maximize=True)].sum())
+
+        # documents at the positions where they are worth most, and least
+        values = weights[:, self._documents]
+        best, worst = (
+            values[linear_sum_assignment(values, maximize=most)].sum() for most in (True, False)
+        )
+        return float(best - worst)
 
     def sample(self, n: int, rng: np.random.Generator) -> Grades:
         """Return n random lists, shape (n, K)."""
