@@ -484,8 +484,7 @@ def _check_metric(
         raise InputError(
             f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
             f"{grades_of(metric.n_grades)}; map the grades of the judgements to its own "
-            "(DCG.map_grades)",
-            see="scales",
+            "(DCG.map_grades)"
         )
 
 

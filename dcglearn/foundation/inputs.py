@@ -108,8 +108,7 @@ def _refuse_longer(size: int, most: int, name: str) -> None:
     if size > most:
         raise InputError(
             f"{name}: more than {most / 1e9:,.1f} GB, half of the memory that is free; split it, "
-            "or count equal lines of a log first",
-            see="memory-error",
+            "or count equal lines of a log first"
         )
 
 

@@ -94,8 +94,7 @@ def decompressed(name: str, data: bytes) -> bytes:
     except (EOFError, OSError, RuntimeError, zlib.error, zstd.ZstdError) as error:
         raise InputError(
             f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 "
-            "text",
-            see="damaged",
+            "text"
         ) from error
     _refuse_others(name, inside)
     return inside
@@ -114,8 +113,7 @@ def _bounded(name: str, data: bytes) -> Iterator[int]:
             bound = "half of the memory that is free"
         raise InputError(
             f"{name}: inflates from {len(data):,} bytes to more than {most / 1e9:,.2f} GB, "
-            f"{bound}; {PARTS}",
-            see="memory-error",
+            f"{bound}; {PARTS}"
         ) from None
 
 

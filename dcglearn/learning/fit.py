@@ -13,7 +13,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Fields, Floats, InputError, pointer
+from dcglearn.foundation.validation import Counts, Fields, Floats, InputError
 from dcglearn.learning.curves import (
     Curves,
     Model,
@@ -523,7 +523,7 @@ def _cautions(n_effective: float, n_free: int) -> tuple[str, ...]:
     return (
         f"the log tells as much as {number_of(n_effective, 'independent judgements', 'g')}, "
         f"fewer than the {n_free} gains and discounts to learn: what it does not show is set "
-        f"by the prior, smooth curves {pointer('too-few')}",
+        f"by the prior, smooth curves",
     )
 
 
@@ -532,6 +532,5 @@ def _unconverged(end: Ends) -> str:
     if end.converged[end.best]:
         return ""
     return (
-        f"stopped after {end.n_iter} iterations, not yet stationary: the curves may not be the "
-        f"best {pointer('convergence-warning')}"
+        f"stopped after {end.n_iter} iterations, not yet stationary: the curves may not be the best"
     )

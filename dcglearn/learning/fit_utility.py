@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, filled, pointer
+from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, filled
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.margin_qp import QPPairs, QPSource, Solution, solve
 from dcglearn.learning.options import QPOptions
@@ -113,7 +113,7 @@ def fit_pairs(
         unconverged = (
             f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above "
             f"tol={options.tol:g}: raise max_iter, or lower C, which is easier to solve and "
-            f"better for noisy logs {pointer('convergence-warning')}"
+            "better for noisy logs"
         )
 
     # the solution and its duality gap

@@ -207,8 +207,7 @@ def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     except ValueError as error:
         raise InputError(
             "the lists have different lengths; pad the shorter ones with -2 (no result), or read "
-            "the pairs with dl.read_preferences",
-            see="lengths",
+            "the pairs with dl.read_preferences"
         ) from error
 
     if array.ndim != 3 or array.shape[1] != 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
-from dcglearn.foundation.validation import InputError, pointer, whole_number
+from dcglearn.foundation.validation import InputError, whole_number
 
 
 class ScaleWarning(UserWarning):
@@ -36,7 +36,7 @@ class ScaleWarning(UserWarning):
         super().__init__(
             f"{self.fact}; give DCG.map_grades the grade of the metric that each grade of the data "
             "stands for, or give the data its n_grades if the scale is the same and its top grade "
-            "does not occur " + pointer("scales")
+            "does not occur"
         )
 
 

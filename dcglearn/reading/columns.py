@@ -61,7 +61,7 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
     if missing:
         lacks = "; ".join(f"no {role!r} ({contract[role].names})" for role in missing)
         remedy = _remedy(names, missing, can_name)
-        raise InputError(f"{lacks}; found {listed(names)}; {remedy}", see="columns")
+        raise InputError(f"{lacks}; found {listed(names)}; {remedy}")
     _refuse_twins(names, found)
     return found
 

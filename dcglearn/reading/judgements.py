@@ -255,7 +255,7 @@ def without_duplicates(
         refusals = Refusals(table)
         twice = frame.select(keys).is_duplicated()
         problem = "occurs more than once for its query: the document"
-        refusals.add(twice, problem, f"keep one by {ways}", frame["document"], see="duplicates")
+        refusals.add(twice, problem, f"keep one by {ways}", frame["document"])
         refusals.check()
 
     # keep one row, or combine grades

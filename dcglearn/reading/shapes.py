@@ -191,8 +191,7 @@ def _warn_of_unjudged(table: Table, documents: pl.DataFrame) -> None:
     if lacking == documents.height:
         raise InputError(
             f"{table.name}: none of its {lacking:,} documents is judged; do the names of queries "
-            "and documents agree?",
-            see="names",
+            "and documents agree?"
         )
     if lacking:
         rows = documents.group_by(ROW).agg(pl.col("grade").is_null().all())["grade"].sum()

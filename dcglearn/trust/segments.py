@@ -127,8 +127,7 @@ def segment_test(
         raise InputError(
             f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST_LEARNED} "
             f"decided pairs (the largest, {str(names[order[0]])!r}, has {size[order[0]]}); it "
-            "takes two: get more judgements, or merge segments",
-            see="too-few",
+            "takes two: get more judgements, or merge segments"
         )
 
     # a segment is a judge with an error rate; sides are left out, since simulated logs have none

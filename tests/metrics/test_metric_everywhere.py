@@ -70,9 +70,8 @@ def test_a_word_an_object_and_a_file_have_one_value(word, function, tmp_path):
 def test_what_is_only_true_of_a_dcg_says_so():
     for function in ("compatible", "prior", "objective", "regret", "similarity"):
         for way in ("ERR@3", dl.metric("ERR@3", *SHAPE), "BestGrade@3"):
-            with pytest.raises(dl.InputError) as error:
+            with pytest.raises(dl.InputError, match="DCG"):
                 SUMS[function](way)
-            assert error.value.see == "only-a-dcg", (function, way)
 
 
 @pytest.mark.parametrize("word", ["exponential-log2@5", "ERR@5", "RBP(p=0.5)@5"])
