@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dcglearn.foundation.plain_text import number_of
@@ -117,7 +117,9 @@ def read_replies(
         f"left out: {number_of(len(places), 'requests')} that failed, first {places[0]}"
         for places in failed.values()
     ]
-    return verdicts, [*lines, *_left_unread(unread)]
+    if unread:
+        lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
+    return verdicts, [*lines, *(f"  {place}" for place in unread)]
 
 
 def _plain_json(cell: str) -> Any:
@@ -126,14 +128,6 @@ def _plain_json(cell: str) -> Any:
         with contextlib.suppress(ValueError, RecursionError):
             return json.loads(cell)
     return cell
-
-
-def _left_unread(places: Sequence[str]) -> list[str]:
-    """Return lines about the answers that cannot be read, given their places and texts."""
-    if not places:
-        return []
-    head = f"left out: {number_of(len(places), 'answers')} that cannot be read"
-    return [head, *(f"  {place}" for place in places)]
 
 
 def verdict_of(text: str, meanings: Mapping[str, str], keys: set[str]) -> str | None:
