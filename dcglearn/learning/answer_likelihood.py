@@ -13,12 +13,17 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, Grades, frozen
 from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.list_kernel import list_factors, list_slopes, list_values
-from dcglearn.learning.minimise import minimised_by_newton
+from dcglearn.learning.objective import Local
 from dcglearn.learning.pairs import CURVATURE, VALUE, LossSums, Pairs, Points
+from dcglearn.learning.search import descend
 
 SPREADS = np.array([5.0, 1.0])
 """Standard deviations of the priors of mu and log tau around 0: single answers say little of tau.
 """
+
+
+LIMITS = np.array([[-1e3, -9.0], [1e3, 9.0]])
+"""Bounds of mu and log tau, which their priors keep far from these."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +79,14 @@ def profiled(
     included.
     """
 
-    def loss(at: Floats) -> tuple[float, Floats, Floats]:
-        value, gradient, *_, inner = integrated(utility, right, count, at)
-        return -value, -gradient, -inner
+    def loss(at: Floats) -> Local:
+        value, gradient, *_, inner = integrated(utility, right, count, at[0])
+        return Local(-np.array([value]), -gradient[None], -inner[None])
 
     # from the mu of the share of right answers
     share = (right.sum() + 0.5) / (count.sum() + 1)
-    start = np.array([np.log(share / (1 - share)) - utility.mean(), 0.0])
-    best = minimised_by_newton(loss, start, tol=1e-9).x
+    start = np.array([[np.log(share / (1 - share)) - utility.mean(), 0.0]])
+    best = descend(loss, start, LIMITS, tol=1e-16).theta[0]
     value, _, slope, curvature, across, inner = integrated(utility, right, count, best)
     return value, slope, curvature, across, inner
 
