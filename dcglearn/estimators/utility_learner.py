@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, InputError, known
+from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, known
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit import AnyFit, warn_of
 from dcglearn.learning.fit_utility import QPFit, fit_qp
@@ -22,8 +22,7 @@ from dcglearn.learning.options import QPOptions
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.thinning import SAMPLE
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.reading import MetricLike, read_metric
+from dcglearn.metrics.dcg import Utility
 from dcglearn.reading.in_memory import Log, as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import check_log
@@ -78,22 +77,6 @@ def spread_log(
 def in_memory(X: Any) -> bool:
     """Return whether a log is held by this process, rather than read by a cluster's workers."""
     return not is_path(X) and not hasattr(X, "to_delayed")
-
-
-def _utility(start: MetricLike | None, log: Preferences) -> Utility | None:
-    """Return the utility of a metric, file or name for a log, None for None.
-
-    Raise InputError if it has other numbers of positions or grades.
-    """
-    if start is None:
-        return None
-    read: Any = read_metric(start, log.n_grades, log.depth, accept=(DCG, Utility), name="start")
-    utility: Utility = read.utility if isinstance(read, DCG) else read
-
-    if utility.weights.shape != (log.depth, log.n_grades):
-        shape = f"{utility.n_grades} grades and {utility.depth} positions"
-        raise InputError(f"start has {shape}, the log has {log.n_grades} and {log.depth}")
-    return utility
 
 
 class PairLearner(BaseEstimator):
@@ -214,13 +197,7 @@ class UtilityLearner(PairLearner):
     def __init__(self) -> None: ...
 
     def fit(
-        self,
-        X: Log,
-        y: None = None,
-        start: MetricLike | None = None,
-        *,
-        as_is: bool = False,
-        engine: Any = None,
+        self, X: Log, y: None = None, *, as_is: bool = False, engine: Any = None
     ) -> UtilityLearner:
         """Learn from a log.
 
@@ -234,8 +211,6 @@ class UtilityLearner(PairLearner):
             Pairs of shape (n, 2, K), the preferred list first; or files, by paths, a folder or a
             pattern; or, with an `engine`, a Dask dataframe. The `y` that scikit-learn passes is
             ignored.
-        start : Utility, DCG, file or name, optional
-            Initial W, such as the solution at another `C`.
         as_is : bool
             Learn from a log even if it seems to be upside down.
         engine : distributed.Client, str or int, optional
@@ -246,12 +221,12 @@ class UtilityLearner(PairLearner):
         if engine is None:
             log = as_preferences(X, options.n_grades, as_is=as_is)
             check_log(log, as_is=as_is)
-            self._take(fit_qp(log, options, _utility(start, log)))
+            self._take(fit_qp(log, options))
             return self
 
         # over a cluster
         with spread_log(X, engine, as_is=as_is, n_grades=options.n_grades) as (far, log):
-            self._take(far.fit(options, _utility(start, log)))
+            self._take(far.fit(options))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:

@@ -50,10 +50,10 @@ MEMBERS, TO_CHOOSE = 256, 384
 """Members of a population that tells evidence, and of one that chooses between two forms."""
 
 
-def learned(pairs: PairSource, options: DCGOptions, start: Fit | DCG | None = None) -> Fit:
+def learned(pairs: PairSource, options: DCGOptions) -> Fit:
     """Return the default learner's fit to pairs, of the form that their evidence chooses."""
     varied = pairs.facts.n_empty[1] > 0
-    fits = [fit_dcg(pairs, form, start) for form in options.forms(varied=varied)]
+    fits = [fit_dcg(pairs, form) for form in options.forms(varied=varied)]
     if len(fits) == 1:
         return weighed(fits[0])
     plain, other = (weighed(fit, n_members=TO_CHOOSE) for fit in fits)
