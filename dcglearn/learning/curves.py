@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import Floats, frozen
 from dcglearn.kernels.library import function
 from dcglearn.learning.pairs import Points
-from dcglearn.learning.prior import Normal, Prior, Slopes
+from dcglearn.learning.prior import Normal, Prior
 from dcglearn.metrics.dcg import textbook_dcgs
 
 TwoCurves: TypeAlias = tuple[Floats, Floats]
@@ -278,24 +278,33 @@ class Model:
         at = self.places
         unit = np.eye(at.n)
 
-        # the two curves are near straight lines, or near those of the target
-        slopes = [PRIOR.gain_slope, PRIOR.discount_slope if self.falling else PRIOR.free_slope]
+        # slopes of the two curves, less those of straight lines, or of the target
         falls = np.diff(np.log(np.arange(1.0, self.depth + 1)))  # of the discounts 1/r
+        means = [PRIOR.gain_slope, PRIOR.discount_slope if self.falling else PRIOR.free_slope]
         of_gains = np.zeros(self.n_grades - 1)
         of_discounts = np.log(falls) if self.falling else np.zeros(self.depth - 1)
         if self.target is not None:
             of_gains, of_discounts = self.target
             if self.falling:
                 of_discounts = np.maximum(of_discounts, np.log(PRIOR.least_exponent * falls))
-            slopes = [(0.0, spread / PRIOR.near_target) for _, spread in slopes]
+            means = [(0.0, spread / PRIOR.near_target) for _, spread in means]
         scale = np.ones(self.depth - 1) if self.falling else falls
-        curves = [
-            Slopes(np.diff(unit[at.alpha], axis=0), np.diff(of_gains), *slopes[0]),
-            Slopes(unit[at.delta] / scale[:, None], of_discounts / scale, *slopes[1]),
+        slopes = [
+            (np.diff(unit[at.alpha], axis=0), np.diff(of_gains)),
+            (unit[at.delta] / scale[:, None], of_discounts / scale),
         ]
 
-        # all else is normal; only differences of alpha matter, so their mean is held
-        normals = [
+        # their differences are bends; their means are charged as strongly as the ridge
+        bends = [(np.diff(rows, axis=0), np.diff(offsets)) for rows, offsets in slopes]
+        normals = []
+        for (rows, offsets), (mean, spread) in zip(slopes, means, strict=True):
+            if len(rows):
+                strength = np.sqrt(self.ridge) / spread
+                whole = strength * rows.mean(axis=0)[None]
+                normals.append(Normal(whole, strength * (offsets.mean() + mean), 1.0))
+
+        # all else is normal too; only differences of alpha matter, so their mean is held
+        normals += [
             Normal(unit[at.alpha].mean(axis=0)[None], 0.0, 1.0),
             Normal(unit[at.sharpness], self.centre, PRIOR.sharpness_spread),
             Normal(unit[at.error], *PRIOR.error),
@@ -304,7 +313,7 @@ class Model:
             Normal(unit[at.bias], 0.0, BIAS_SPREAD),
             Normal(unit[at.thresholds], 0.0, PRIOR.threshold_spread),
         ]
-        return Prior.of(curves, normals, self.ridge)
+        return Prior.of(bends, normals, self.ridge)
 
     @property
     def cost_of_judges(self) -> float:
