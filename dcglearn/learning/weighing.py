@@ -61,16 +61,11 @@ def learned(pairs: PairSource, options: DCGOptions) -> Fit:
     return replace(other if lead > AHEAD else plain, options=options, lead=lead)
 
 
-def weighed(
-    fit: Fit,
-    given: Mapping[str, DCG] | None = None,
-    held: Sequence[float] | None = None,
-    n_members: int = MEMBERS,
-) -> Fit:
+def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMBERS) -> Fit:
     """Return the fit whose DCG is the mean of free curves and fixed metrics.
 
-    `given` holds the prior and the LLM judge's DCG, by name, beside the textbooks, by default those
-    of the options; of an LLM judge, curves that have its DCG as their prior are weighed too.
+    Beside the textbooks stand the options' prior and LLM judge's DCG; of an LLM judge, curves that
+    have its DCG as their prior are weighed too.
     Weights are found from the evidence, by populations of so many members, or those `held` from
     another fit, in the order of its members.
     """
@@ -80,14 +75,12 @@ def weighed(
     if model.power != 0:
         power = 1.0 if model.power is None else model.power
         textbooks = {name + OF_LENGTH: replace(x, power=power) for name, x in textbooks.items()}
-    if given is None:
-        own = {PRIOR: fit.options.metric("prior", *shape), LLM: fit.options.metric("llm", *shape)}
-        given = {name: dcg for name, dcg in own.items() if dcg is not None}
-    metrics = {**textbooks, **given}
+    own = {PRIOR: fit.options.metric("prior", *shape), LLM: fit.options.metric("llm", *shape)}
+    metrics = textbooks | {name: dcg for name, dcg in own.items() if dcg is not None}
     fits = {FREE: fit}
-    if LLM in given:
-        options = replace(fit.options, prior=given[LLM], llm=None)
-        fits[NEAR_LLM] = fit_dcg(fit.pairs, options, given[LLM])
+    if LLM in metrics:
+        options = replace(fit.options, prior=metrics[LLM], llm=None)
+        fits[NEAR_LLM] = fit_dcg(fit.pairs, options, metrics[LLM])
 
     with one_blas_thread():
         log_evidence, weights = 0.0, held
