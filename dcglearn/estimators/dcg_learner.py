@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.utility_learner import PairLearner, in_memory, parameters_of, spread_log
 from dcglearn.foundation.validation import Counts, Floats
-from dcglearn.learning.curves import Curves
 from dcglearn.learning.fit import Fit, Member
 from dcglearn.learning.options import DCGOptions
 from dcglearn.logs.visibility import Visibility
@@ -95,8 +94,6 @@ class DCGLearner(PairLearner):
         Iterations of the last descent.
     visible_, dropped_ : Visibility, dict of str to int
         What the log can and cannot tell; number of pairs left out, by reason.
-    curves_ : Curves
-        The fitted metric and judges.
     fit_ : Fit
         All of these in one frozen object.
 
@@ -132,7 +129,6 @@ class DCGLearner(PairLearner):
     n_iter_: int
     visible_: Visibility
     dropped_: Counts
-    curves_: Curves
 
     @parameters_of(DCGOptions)
     def __init__(self) -> None: ...

@@ -22,7 +22,7 @@ SPREADS = np.array([5.0, 1.0])
 """
 
 
-LIMITS = np.array([[-1e3, -9.0], [1e3, 9.0]])
+LIMITS = np.array([-1e3, -9.0]), np.array([1e3, 9.0])
 """Bounds of mu and log tau, which their priors keep far from these."""
 
 

@@ -26,7 +26,7 @@ from dcglearn.foundation.validation import Floats, frozen
 from dcglearn.kernels.library import function
 from dcglearn.learning.pairs import Points
 from dcglearn.learning.prior import Normal, Prior
-from dcglearn.metrics.dcg import textbook_dcgs
+from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 TwoCurves: TypeAlias = tuple[Floats, Floats]
 """Gains and discounts, or their alpha and delta."""
@@ -71,36 +71,6 @@ POWERS = np.array([0.1, 0.5, 0.9])
 
 BIAS_SPREAD = 2.0
 """Prior standard deviation of position bias, common and by judge, in units of judges' noise."""
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Gains that rise by 1 from worst to best grade, discounts of sum 1, and judges' parameters.
-
-    `gains`, shape (L,), `discounts`, shape (K,), and `power` are the metric; in units of the noise
-    of judges, two lists differ by ``z = sharpness * (DCG of one list - DCG of the other)``.
-    `errors`, shape (R,), is the error rate of each judge and `biases`, shape (R,), the position
-    bias, in units of the noise; none, shape (0,), where sides are not known. For `thresholds`,
-    shape (M + 2,), see `pair_loss`.
-    """
-
-    gains: Floats
-    discounts: Floats
-    sharpness: float
-    errors: Floats
-    thresholds: Floats
-    biases: Floats = field(default_factory=lambda: np.zeros(0))
-    power: float = 0.0
-
-    @property
-    def weights(self) -> Floats:
-        """The utility in units of the judges' noise, shape (K, L)."""
-        return self.sharpness * np.outer(self.discounts, self.gains)
-
-    @property
-    def scaled(self) -> TwoCurves:
-        """Gains whose best is 1, and discounts whose first is 1."""
-        return self.gains / self.gains[-1], self.discounts / self.discounts[0]
 
 
 class Places(NamedTuple):
@@ -235,20 +205,6 @@ class Model:
         changed[:, self.places.sharpness] += np.repeat(changes, len(thetas))[:, None]
         return np.clip(changed, *self.bounds)
 
-    def curves(self, theta: Floats) -> Curves:
-        """Return gains, discounts and judges at parameters theta, shape (p,)."""
-        points = self.points(theta[None])
-        sharpness = float(np.exp(theta[self.places.sharpness.start]))
-        return Curves(
-            gains=points.gains[0],
-            discounts=points.discounts[0] / sharpness,
-            sharpness=sharpness,
-            errors=points.errors[0],
-            thresholds=points.thresholds[0],
-            biases=np.zeros(0) if points.biases is None else points.biases[0],
-            power=0.0 if points.powers is None else float(points.powers[0]),
-        )
-
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
         n, n_judges = len(thetas), len(self.own_logits)
@@ -350,19 +306,17 @@ def delta_of(discounts: Floats, *, falling: bool) -> Floats:
     return np.log(np.maximum(falls, LEAST_FALL))
 
 
-def with_curves(
-    model: Model, theta: Floats, gains: Floats, discounts: Floats, power: float = 0.0
-) -> Floats:
-    """Return parameters, shape (p,), with a metric's curves, in which an empty place has value 0.
+def with_curves(model: Model, theta: Floats, dcg: DCG) -> Floats:
+    """Return parameters, shape (p,), with a DCG's curves, in which an empty place has value 0.
 
     They are exact unless a step or discount is not positive, see `log_curves`.
     """
     at = model.places
     theta = theta.copy()
-    curves = log_curves(gains, discounts, falling=model.falling, exact=True)
+    curves = log_curves(dcg.gains, dcg.discounts, falling=model.falling, exact=True)
     theta[at.alpha], theta[at.delta] = curves
-    theta[at.empty] = empty_gain(gains)
-    theta[at.power] = logit_of(power)
+    theta[at.empty] = empty_gain(dcg.gains)
+    theta[at.power] = logit_of(dcg.power)
     return theta
 
 

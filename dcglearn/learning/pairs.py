@@ -91,6 +91,17 @@ class Points:
         return len(self.gains)
 
     @property
+    def scaled(self) -> tuple[Floats, Floats]:
+        """Gains up to 1, shape (B, L), and discounts from 1, shape (B, K)."""
+        return self.gains / self.gains[:, -1:], self.discounts / self.discounts[:, :1]
+
+    @property
+    def dcg(self) -> DCG:
+        """The DCG of the first point, with the best gain and the first discount 1."""
+        gains, discounts = self.scaled
+        return DCG(gains[0], discounts[0], power=0.0 if self.powers is None else self.powers[0])
+
+    @property
     def tables(self) -> tuple[Floats, Floats]:
         """Values of grades and positions, as kernels over lists take them: see `list_kernel`."""
         padded = np.zeros((len(self), self.gains.shape[1] + 1))

@@ -63,8 +63,7 @@ class Posterior:
 
     def dcgs(self) -> tuple[Floats, Floats]:
         """Return gains up to 1, shape (B, L), and discounts from 1, shape (B, K)."""
-        gains, discounts = self._points.gains, self._points.discounts
-        return gains / gains[:, -1:], discounts / discounts[:, :1]
+        return self._points.scaled
 
     @property
     def powers(self) -> Floats | None:

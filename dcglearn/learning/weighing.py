@@ -94,17 +94,14 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
 
         # the judges that fit best with the mean
         mean = mean_dcg(members)
-        gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
-        on_sample = sampled(fit.function)
-        theta = with_curves(model, fit.theta, gains, discounts, mean.power)
-        at_mean = judged(on_sample, theta[None])
-        judges = model.curves(at_mean[0])
-        wrong = wrong_share(fit.pairs.thinned(SAMPLE), model.points(at_mean))
+        theta = with_curves(model, fit.theta, mean)
+        points = model.points(judged(sampled(fit.function), theta[None]))
+        wrong = wrong_share(fit.pairs.thinned(SAMPLE), points)
 
     return replace(
         fit,
         dcg=replace(fit.dcg, gains=mean.gains, discounts=mean.discounts, power=mean.power),
-        curves=replace(judges, gains=gains, discounts=discounts / discounts.sum()),
+        points=points,
         members=tuple(members),
         wrong_share=wrong,
         log_evidence=log_evidence,

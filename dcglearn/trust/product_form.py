@@ -220,10 +220,10 @@ def _free_weights(fit: Fit, pairs: Pairs) -> tuple[float, Floats]:
     from scipy.optimize import minimize  # which takes long to import
 
     # the increments of the DCG, in units of the judges' noise
-    curves = fit.model.curves(fit.theta)
-    falls = -np.diff(curves.discounts, append=0.0)
-    shape = len(curves.gains) - 1, len(falls)
-    product = curves.sharpness * np.outer(np.diff(curves.gains), falls).ravel()
+    points = fit.model.points(fit.theta[None])
+    steps, falls = np.diff(points.gains[0]), -np.diff(points.discounts[0], append=0.0)
+    shape = len(steps), len(falls)
+    product = np.outer(steps, falls).ravel()
 
     def cost(increments: Floats) -> tuple[float, Floats]:
         """Return the negative log likelihood of B, flat, plus the penalty, and its slope."""

@@ -81,7 +81,7 @@ def test_the_fit_is_that_of_its_parameters():
     # with no more errors than those of close pairs, by one judge
     logistic = fit_log(log, DCGOptions("logistic"))
     assert logistic.rater_error == {} and logistic.error_rate == 0 and logistic.raters == ()
-    assert logistic.position_bias == logistic.curves.biases[0] != 0
+    assert logistic.position_bias == logistic.points.biases[0, 0] != 0
 
 
 def test_few_lists_count_as_few_judgements_unless_they_are_independent():

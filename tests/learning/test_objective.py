@@ -71,10 +71,6 @@ def test_points_are_those_of_their_formulas(seed):
     inner = np.concatenate([np.zeros(1 if model.ties else 2), rising, [np.inf]])
     np.testing.assert_allclose(points.thresholds[0], inner)
 
-    # as people read them
-    weights = np.outer(points.discounts[0], gains)
-    np.testing.assert_allclose(model.curves(theta).weights, weights, atol=1e-12)
-
 
 def charge(slopes, mean, spread, ridge):
     """Return what the slopes of a log curve cost."""
@@ -160,15 +156,16 @@ def test_curves_and_their_logarithms_are_the_same_metric():
         gains = np.cumsum(rng.exponential(1, 5))
         discounts = np.sort(rng.exponential(1, 10))[::-1]
         start = model.starts(np.zeros((1, 13)), 1.0)[0]
-        dcg = DCG(*model.curves(with_curves(model, start, gains, discounts)).scaled)
+        theta = with_curves(model, start, DCG(gains, discounts))
+        dcg = model.points(theta[None]).dcg
         wanted = (gains - gains[0]) / (gains[-1] - gains[0])
         np.testing.assert_allclose(dcg.gains, wanted, atol=1e-12)
         np.testing.assert_allclose(dcg.discounts, discounts / discounts[0], rtol=1e-9)
 
     # free discounts rise and fall; with falling ones, those that rise are cut
     free = replace(model, falling=False)
-    curves = free.curves(with_curves(free, start, gains, discounts[::-1]))
-    np.testing.assert_allclose(curves.discounts, discounts[::-1] / discounts.sum(), rtol=1e-9)
+    dcg = free.points(with_curves(free, start, DCG(gains, discounts[::-1]))[None]).dcg
+    np.testing.assert_allclose(dcg.discounts, (discounts / discounts[-1])[::-1], rtol=1e-9)
     cut = log_curves(gains, discounts[::-1])[1]
     assert np.exp(cut).max() == pytest.approx(3e-4)
 

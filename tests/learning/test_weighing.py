@@ -57,8 +57,8 @@ def test_a_mean_has_a_best_gain_and_a_first_discount_of_exactly_one():
 def test_the_judges_are_those_that_fit_best_with_the_mean(noisy):
     fit, dcg = noisy.fit_, noisy.dcg_
     at = fit.model.places
-    theta = with_curves(fit.model, fit.theta, dcg.gains, dcg.discounts)
-    theta[at.sharpness] = np.log(noisy.curves_.sharpness)
+    theta = with_curves(fit.model, fit.theta, dcg)
+    theta[at.sharpness] = np.log(fit.points.discounts.sum())
     theta[at.error] = np.log(noisy.error_rate_ / (1 - noisy.error_rate_))
     value, slope = fit.function.with_gradient(theta)
     np.testing.assert_allclose(slope[[at.sharpness.start, at.error.start]], 0, atol=0.01)
