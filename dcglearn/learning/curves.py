@@ -14,10 +14,10 @@ times: p = 0 adds up, p = 1 averages; where p is free, its logit is a parameter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,6 @@ from dcglearn.kernels.library import function
 from dcglearn.learning.pairs import Points
 from dcglearn.learning.prior import Normal, Prior
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
-
-TwoCurves: TypeAlias = tuple[Floats, Floats]
-"""Gains and discounts, or their alpha and delta."""
 
 fill_points = function(
     "fill_points l[10] .n .p .gains .thresholds .judges f[n,p] f[judges] f[judges] f[n,gains] f[0] "
@@ -104,10 +101,10 @@ class Model:
     `sided` whether it tells which list was shown first: then position biases are parameters.
     `own_logits` and `own_biases`, shape (R,), are by how much those of each of R judges differ from
     the common ones. `ridge` is the strength of the prior on the two curves, `centre` the prior mean
-    of the log sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to
-    shrink to (straight lines by default). `zero` is the grade with gain 0, L for none: then the
-    gain of an empty place is a parameter, expected at `empty`. Discounts may rise unless they are
-    `falling`. `power` is that of lengths, a parameter if it is None.
+    of the log sharpness, and `target` the alpha and delta to shrink to, shape (L + K - 2,); None is
+    for straight lines. `zero` is the grade with gain 0, L for none: then the gain of an empty place
+    is a parameter, expected at `empty`. Discounts may rise unless they are `falling`. `power` is
+    that of lengths, a parameter if it is None.
     """
 
     depth: int
@@ -122,7 +119,7 @@ class Model:
     # the prior
     ridge: float = 1.0
     centre: float = 5.0
-    target: TwoCurves | None = None
+    target: Floats | None = None
     # what is fixed
     zero: int = 0
     empty: float = 0.0
@@ -240,7 +237,7 @@ class Model:
         of_gains = np.zeros(self.n_grades - 1)
         of_discounts = np.log(falls) if self.falling else np.zeros(self.depth - 1)
         if self.target is not None:
-            of_gains, of_discounts = self.target
+            of_gains, of_discounts = np.split(self.target, [self.n_grades - 1])
             if self.falling:
                 of_discounts = np.maximum(of_discounts, np.log(PRIOR.least_exponent * falls))
             means = [(0.0, spread / PRIOR.near_target) for _, spread in means]
@@ -280,11 +277,11 @@ class Model:
 
 def log_curves(
     gains: Floats, discounts: Floats, *, falling: bool = True, exact: bool = False
-) -> TwoCurves:
-    """Return alpha and delta of a metric; steps that are not positive become very small ones.
+) -> Floats:
+    """Return alpha and delta of a metric, (L + K - 2,); steps that are not positive become small.
 
     So do small positive ones, unless they are to be `exact`. With `falling`, discounts that rise
-    are cut to those above them.
+    are cut to those above them, and none falls by less than `LEAST_FALL`.
     """
     # steps between gains, as shares of their sum
     steps = np.diff(gains)
@@ -295,15 +292,12 @@ def log_curves(
     # falls from one discount to the next
     if not exact or discounts.min() <= 0:
         discounts = np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300))
-    return alpha - alpha.mean(), delta_of(discounts, falling=falling)
-
-
-def delta_of(discounts: Floats, *, falling: bool) -> Floats:
-    """Return delta of positive discounts; with `falling`, none falls by less than `LEAST_FALL`."""
-    if not falling:
-        return -np.diff(np.log(discounts))
-    falls = -np.diff(np.log(np.minimum.accumulate(discounts)))
-    return np.log(np.maximum(falls, LEAST_FALL))
+    if falling:
+        falls = -np.diff(np.log(np.minimum.accumulate(discounts)))
+        delta = np.log(np.maximum(falls, LEAST_FALL))
+    else:
+        delta = -np.diff(np.log(discounts))
+    return np.concatenate([alpha - alpha.mean(), delta])
 
 
 def with_curves(model: Model, theta: Floats, dcg: DCG) -> Floats:
@@ -314,7 +308,7 @@ def with_curves(model: Model, theta: Floats, dcg: DCG) -> Floats:
     at = model.places
     theta = theta.copy()
     curves = log_curves(dcg.gains, dcg.discounts, falling=model.falling, exact=True)
-    theta[at.alpha], theta[at.delta] = curves
+    theta[: at.delta.stop] = curves
     theta[at.empty] = empty_gain(dcg.gains)
     theta[at.power] = logit_of(dcg.power)
     return theta
@@ -326,18 +320,13 @@ def logit_of(power: Floats | float) -> Floats:
     return np.log(inside / (1 - inside))
 
 
-def log_metrics(metrics: Iterable[TwoCurves], *, falling: bool = True) -> Floats:
-    """Return alpha and delta of S metrics, gains and discounts each, shape (S, L + K - 2)."""
-    return np.array([np.concatenate(log_curves(*metric, falling=falling)) for metric in metrics])
-
-
 def empty_gain(gains: Floats) -> float:
     """Return the gain of an empty place, whose value is 0, where gains rise from 0 to 1."""
     span = float(gains[-1] - gains[0])
     return -float(gains[0]) / span if span > 0 else 0.0
 
 
-def family(n_grades: int, depth: int, *, falling: bool = True) -> list[TwoCurves]:
+def family(n_grades: int, depth: int, *, falling: bool = True) -> list[tuple[Floats, Floats]]:
     """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q.
 
     On the scales of alpha and delta they are straight, or nearly. Unless `falling`, these are
@@ -356,5 +345,5 @@ def family(n_grades: int, depth: int, *, falling: bool = True) -> list[TwoCurves
 def known_curves(n_grades: int, depth: int, falling: bool) -> Floats:
     """Return alpha and delta of a family of curves and of the textbook DCGs, (S, L + K - 2)."""
     textbooks = [(dcg.gains, dcg.discounts) for dcg in textbook_dcgs(n_grades, depth).values()]
-    curves = family(n_grades, depth, falling=falling)
-    return frozen(log_metrics([*curves, *textbooks], falling=falling))
+    metrics = [*family(n_grades, depth, falling=falling), *textbooks]
+    return frozen(np.array([log_curves(*metric, falling=falling) for metric in metrics]))

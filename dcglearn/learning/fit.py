@@ -15,7 +15,7 @@ import numpy as np
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Counts, Fields, Floats, InputError, pointer
-from dcglearn.learning.curves import Model, empty_gain, known_curves, log_curves, log_metrics
+from dcglearn.learning.curves import Model, empty_gain, known_curves, log_curves
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.judgement_kernel import chances
 from dcglearn.learning.objective import Objective, PairSource
@@ -86,6 +86,7 @@ class Member:
 class Fit:
     """What the direct fit returns: the attributes of a fitted `DCGLearner`.
 
+    `form` are the options with the power of lengths and the worth of grades that were chosen.
     `function` is the objective, on the log's pairs row by row, `theta`, shape (p,), its parameters
     at the fit, and `objective` its value there. The DCG is that of these parameters, or the mean of
     the `members`, of which it is the first. `points` are this metric and its judges, `raters` names
@@ -104,6 +105,7 @@ class Fit:
     )
 
     options: DCGOptions
+    form: DCGOptions
     dcg: DCG
     points: Points
     function: Objective
@@ -146,13 +148,6 @@ class Fit:
         """Return the DCG of the free curves at parameters, shape (p,)."""
         dcg = self.model.points(theta[None]).dcg
         return replace(dcg, grade_names=self.facts.grade_names)
-
-    @property
-    def form(self) -> DCGOptions:
-        """The options, with the power of lengths and the worth of grades that were chosen."""
-        power = "free" if self.model.power is None else self.model.power
-        zero = "none" if self.model.zero == self.model.n_grades else self.model.zero
-        return replace(self.options, power=power, zero=zero)
 
     @property
     def llm(self) -> DCG | None:
@@ -309,7 +304,7 @@ def fit_dcg(
         searched = pairs.distinct() if isinstance(pairs, Pairs) else pairs
         function = Objective(model, source or searched, n_effective / total)
         if start is None:
-            function, end = _fitted(function, known_starts(model, prior))
+            function, end = _fitted(function, known_starts(model))
         else:
             function, end = _fitted(*_warm_start(function, facts, start), searches=0)
         theta = end.theta[end.best]
@@ -325,6 +320,7 @@ def fit_dcg(
     n_free = model.n_grades - 2 + model.depth
     return Fit(
         options=options,
+        form=options,
         dcg=replace(points.dcg, grade_names=facts.grade_names, notes=_notes(facts, options.zero)),
         points=points,
         function=replace(function, pairs=pairs),
@@ -374,14 +370,12 @@ def _fitted(
     return function, end
 
 
-def known_starts(model: Model, prior: DCG | None = None) -> list[Floats]:
-    """Return all starts by softness, (S, p): curves, textbooks and the prior."""
+def known_starts(model: Model) -> list[Floats]:
+    """Return all starts by softness, (S, p): curves, textbooks and the prior's target."""
     known = known_curves(model.n_grades, model.depth, model.falling)
     empty = np.zeros(len(known))
-    if prior is not None:
-        own = log_metrics([(prior.gains, prior.discounts)], falling=model.falling)
-        known = np.vstack([known, own])
-        empty = np.append(empty, empty_gain(prior.gains))
+    if model.target is not None:
+        known, empty = np.vstack([known, model.target]), np.append(empty, model.empty)
     return [model.starts(known, softer, empty) for softer in SOFTER]
 
 
@@ -391,7 +385,7 @@ def _warm_start(
     """Return the objective and the starts, (S, p), from a fit, with its judges, or from a DCG."""
     model = function.model
     if isinstance(start, DCG):
-        metric = log_metrics([(start.gains, start.discounts)], falling=model.falling)
+        metric = log_curves(start.gains, start.discounts, falling=model.falling)[None]
         empty = empty_gain(start.gains)
         return function, [model.starts(metric, softer, empty) for softer in SOFTER]
 

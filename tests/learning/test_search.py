@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import lsq_linear, minimize
 
 from dcglearn.learning import search as search_module
-from dcglearn.learning.curves import Model, family, known_curves, log_metrics
+from dcglearn.learning.curves import Model, family, known_curves, log_curves
 from dcglearn.learning.objective import Local, Objective
 from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import Ends, _sample_sizes, dense_steps, descend, search
@@ -195,5 +195,5 @@ def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
 def test_an_objective_that_is_not_finite_is_refused():
     log = random_log(20)
     pairs, model = Pairs.plain(log.preferred, log.other, np.ones(1)), Model(10, 5)
-    starts = [model.starts(log_metrics(family(5, 10)))]
+    starts = [model.starts(np.array([log_curves(*metric) for metric in family(5, 10)]))]
     refused("not finite at any start", search, Objective(model, pairs, np.inf), starts)

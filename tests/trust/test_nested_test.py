@@ -166,7 +166,7 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     fit = fit_log(log, DCGOptions())
     model = Model(depth=4, n_grades=4, ties=fit.ties, n_levels=fit.facts.n_levels, centre=sharp)
     at, theta = model.places, np.zeros(model.places.n)
-    theta[at.alpha], theta[at.delta] = log_curves(DCG.gains, DCG.discounts)
+    theta[: at.delta.stop] = log_curves(DCG.gains, DCG.discounts)
     theta[at.sharpness], theta[at.error], theta[at.thresholds] = sharp, error, rise
     return replace(fit, function=replace(fit.function, model=model, share=1.0), theta=theta)
 
