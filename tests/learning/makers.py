@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcglearn.learning.curves import Model, log_curves
-from dcglearn.learning.pairs import Pairs, Points
+from dcglearn.learning.pairs import SLOPES, Pairs, Points
 
 EVERY_KIND = range(24)
 """Seeds of `random_pairs` and `random_model`, over which each kind of log and model occurs."""
@@ -83,3 +83,9 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
     theta = rng.normal(0, 0.7, model.places.n)
     theta[model.places.sharpness] = rng.normal(1, 1)
     return model, random_pairs(rng, 12, depth, n_grades, **kinds), theta
+
+
+def value_and_slope(objective, theta):
+    """Return an objective at parameters, shape (p,), and its gradient."""
+    local = objective.at(theta[None], SLOPES)
+    return float(local.value[0]), local.gradient[0]

@@ -11,6 +11,7 @@ from dcglearn.learning.answer_likelihood import SPREADS, JudgedAnswers, integrat
 from dcglearn.learning.curves import Model
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import Pairs
+from tests.learning.makers import value_and_slope
 from tests.makers import random_lists
 
 
@@ -70,8 +71,8 @@ def test_the_objective_has_the_right_gradient_and_hessian(n_pairs):
     for i in range(len(theta)):
         step = 1e-5 * (np.arange(len(theta)) == i)
         (up, slope_up), (down, slope_down) = (
-            objective.with_gradient(theta + step),
-            objective.with_gradient(theta - step),
+            value_and_slope(objective, theta + step),
+            value_and_slope(objective, theta - step),
         )
         assert local.gradient[0, i] == pytest.approx((up - down) / 2e-5, abs=1e-5)
         assert local.hessian[0, i] == pytest.approx((slope_up - slope_down) / 2e-5, abs=1e-5)

@@ -20,14 +20,14 @@ from dcglearn.learning.curves import (
 )
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE
-from tests.learning.makers import EVERY_KIND, random_model
+from tests.learning.makers import EVERY_KIND, random_model, value_and_slope
 
 
 @pytest.mark.parametrize("seed", EVERY_KIND)
 def test_gradient_and_hessian_are_those_of_the_objective(seed):
     model, pairs, theta = random_model(np.random.default_rng(seed))
     objective = Objective(model, pairs, 0.7)
-    value, gradient = objective.with_gradient(theta)
+    value, gradient = value_and_slope(objective, theta)
     local = objective(theta[None])
     assert objective.values(theta[None])[0] == local.value[0] == value
     np.testing.assert_array_equal(local.gradient[0], gradient)

@@ -12,6 +12,7 @@ from dcglearn.learning.fit import fit_log
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.raters import LIMITS, with_raters
+from tests.learning.makers import value_and_slope
 from tests.makers import random_log
 
 KINDS = [(sided, verdicts) for sided in (False, True) for verdicts in (False, True)]
@@ -64,7 +65,7 @@ class Joint:
 
     def with_gradient(self, x):
         objective, theta = self.parts(x)
-        value, gradient = objective.with_gradient(theta)
+        value, gradient = value_and_slope(objective, theta)
         model = objective.model
         sums = objective.pairs.sums_of_raters(model.points(theta[None]))
         prior = model.own_logits / PRIOR.own_error**2, model.own_biases / BIAS_SPREAD**2
