@@ -243,12 +243,6 @@ class TestFactoring:
         learner = UtilityLearner().fit(log)
         factoring = learner.factor()
         assert test.agreement(factoring.dcg).share >= learner.score(test) - 0.005
-        assert test.agreement(factoring) == test.agreement(
-            factoring.dcg
-        )  # a factoring is used like its DCG
-        assert (factoring.gains is factoring.dcg.gains) and (
-            factoring.discounts is factoring.dcg.discounts
-        )
 
     def test_grades_that_never_occur_lie_between_their_neighbours(self):
         rng = np.random.default_rng(0)
