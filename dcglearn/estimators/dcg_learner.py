@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.estimators.utility_learner import PairLearner, in_memory, parameters_of, spread_log
+from dcglearn.estimators.utility_learner import PairLearner, in_memory, opened, parameters_of
 from dcglearn.foundation.validation import Counts, Floats
 from dcglearn.learning.fit import Fit, Member
 from dcglearn.learning.options import DCGOptions
@@ -15,7 +15,6 @@ from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.in_memory import Log, as_preferences
 from dcglearn.reading.preferences import Preferences
-from dcglearn.trust.coins import check_log
 from dcglearn.trust.fit_learner import finished, fit_learner, prepared, with_llm_learned
 
 
@@ -146,17 +145,15 @@ class DCGLearner(PairLearner):
         """
         options = self.options
         shape = {"n_grades": options.n_grades, "depth": options.depth}
-        if engine is None:
-            log = as_preferences(X, **shape, as_is=as_is)
-            check_log(log, as_is=as_is)
-            self._take(fit_learner(log, with_llm_learned(options, log, as_is=as_is)))
-            return self
+        with opened(X, engine, as_is=as_is, **shape) as (far, log):
+            options = with_llm_learned(options, log, as_is=as_is)
+            if far is None:
+                self._take(fit_learner(log, options))
+                return self
 
-        # over a cluster
-        with spread_log(X, engine, as_is=as_is, **shape) as (far, log):
-            options = prepared(with_llm_learned(options, log, as_is=as_is), log)
+            # over a cluster
             n_judgements = None if in_memory(X) else len(far.pairs)
-            self._take(finished(far.fit(options), log, n_judgements))
+            self._take(finished(far.fit(prepared(options, log)), log, n_judgements))
         return self
 
     @property

@@ -58,16 +58,22 @@ def parameters_of(options: Callable[P, Any]) -> Callable[[Any], Constructor[P]]:
 
 
 @contextmanager
-def spread_log(
+def opened(
     X: Any, engine: Any, *, as_is: bool, **shape: Any
-) -> Iterator[tuple[DaskLog, Preferences]]:
-    """Yield a log whose parts are kept by Dask's workers, and one in memory that stands for it.
+) -> Iterator[tuple[DaskLog | None, Preferences]]:
+    """Yield the parts of a log that an engine's workers keep, None without one, and the log.
 
-    That is the whole log or, of what the workers read, a sample. It is checked by `check_log`.
+    Of what workers read, a sample stands for the log. It is checked by `check_log`.
     """
+    log = X if engine is not None and not in_memory(X) else as_preferences(X, **shape, as_is=as_is)
+    if engine is None:
+        check_log(log, as_is=as_is)
+        yield None, log
+        return
+
+    # over a cluster
     from dcglearn.distributed import spread
 
-    log = as_preferences(X, **shape, as_is=as_is) if in_memory(X) else X
     with spread(log, engine, **shape) as far:
         log = log if in_memory(X) else far.pairs.thinned(SAMPLE)
         check_log(log, as_is=as_is, one_sided=far.one_sided)
@@ -218,15 +224,8 @@ class UtilityLearner(PairLearner):
             start on this machine.
         """
         options = self.options
-        if engine is None:
-            log = as_preferences(X, options.n_grades, as_is=as_is)
-            check_log(log, as_is=as_is)
-            self._take(fit_qp(log, options))
-            return self
-
-        # over a cluster
-        with spread_log(X, engine, as_is=as_is, n_grades=options.n_grades) as (far, log):
-            self._take(far.fit(options))
+        with opened(X, engine, as_is=as_is, n_grades=options.n_grades) as (far, log):
+            self._take(fit_qp(log, options) if far is None else far.fit(options))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:
