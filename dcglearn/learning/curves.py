@@ -69,6 +69,9 @@ POWERS = np.array([0.1, 0.5, 0.9])
 BIAS_SPREAD = 2.0
 """Prior standard deviation of position bias, common and by judge, in units of judges' noise."""
 
+OWN_SPREADS = np.array([PRIOR.own_error, BIAS_SPREAD])
+"""Prior standard deviations of judges' own deviations, in the logit of error and the bias."""
+
 
 class Places(NamedTuple):
     """One entry for each group of parameters of a `Model`, in their order; its slices, usually."""
@@ -98,13 +101,13 @@ class Model:
     """The model to fit: K positions, L grades, M levels of strength, judges and prior.
 
     `with_errors` tells whether to estimate error rates, `ties` whether the log holds ties, and
-    `sided` whether it tells which list was shown first: then position biases are parameters.
-    `own_logits` and `own_biases`, shape (R,), are by how much those of each of R judges differ from
-    the common ones. `ridge` is the strength of the prior on the two curves, `centre` the prior mean
-    of the log sharpness, and `target` the alpha and delta to shrink to, shape (L + K - 2,); None is
-    for straight lines. `zero` is the grade with gain 0, L for none: then the gain of an empty place
-    is a parameter, expected at `empty`. Discounts may rise unless they are `falling`. `power` is
-    that of lengths, a parameter if it is None.
+    `sided` whether it tells which list was shown first: then position biases are parameters. `own`,
+    shape (2, R), holds by how much the logits of error and the biases of each of R judges differ
+    from the common ones. `ridge` is the strength of the prior on the two curves, `centre` the prior
+    mean of the log sharpness, and `target` the alpha and delta to shrink to, shape (L + K - 2,);
+    None is for straight lines. `zero` is the grade with gain 0, L for none: then the gain of an
+    empty place is a parameter, expected at `empty`. Discounts may rise unless they are `falling`.
+    `power` is that of lengths, a parameter if it is None.
     """
 
     depth: int
@@ -114,8 +117,7 @@ class Model:
     ties: bool = False
     sided: bool = False
     # judges
-    own_logits: Floats = field(default_factory=lambda: np.zeros(1))
-    own_biases: Floats = field(default_factory=lambda: np.zeros(1))
+    own: Floats = field(default_factory=lambda: np.zeros((2, 1)))
     # the prior
     ridge: float = 1.0
     centre: float = 5.0
@@ -204,7 +206,7 @@ class Model:
 
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
-        n, n_judges = len(thetas), len(self.own_logits)
+        n, n_judges = len(thetas), self.own.shape[1]
 
         # what is no parameter: the worst grade's gain, the power, the outer thresholds
         gains = np.zeros((n, self.n_grades))
@@ -213,9 +215,8 @@ class Model:
         thresholds = np.zeros((n, self.n_levels + 2))
         thresholds[:, -1] = np.inf
         errors, biases = np.zeros((2, n, n_judges))
-        judges = self.own_logits, self.own_biases
         at = gains, discounts, powers, thresholds, errors, biases
-        fill_points(self.layout, np.ascontiguousarray(thetas), *judges, *at)
+        fill_points(self.layout, np.ascontiguousarray(thetas), *self.own, *at)
         return Points(
             gains,
             discounts,
@@ -271,8 +272,7 @@ class Model:
     @property
     def cost_of_judges(self) -> float:
         """Minus the log prior of the judges' deviations, up to a constant."""
-        deviations = self.own_logits / PRIOR.own_error, self.own_biases / BIAS_SPREAD
-        return 0.5 * float(np.sum(np.square(deviations)))
+        return 0.5 * float(np.sum((self.own / OWN_SPREADS[:, None]) ** 2))
 
 
 def log_curves(

@@ -353,7 +353,7 @@ def _fitted(
         end = search(function, starts)
     else:
         end = descend(function, np.concatenate(starts), bounds)
-    if len(function.model.own_logits) == 1:
+    if function.model.own.shape[1] == 1:
         return function, end
 
     # raters and curves in turn
@@ -398,11 +398,8 @@ def _warm_start(
 
         # a rater who is new, or a start without any, is like the common judge
         at = [of_rater.get(name, -1) for name in facts.raters]
-        logits, biases = (
-            np.append(x if of_rater else [], 0.0)[at]
-            for x in (before.own_logits, before.own_biases)
-        )
-        model = replace(model, own_logits=logits, own_biases=biases)
+        known = before.own if of_rater else before.own[:, :0]
+        model = replace(model, own=np.pad(known, [(0, 0), (0, 1)]).take(at, axis=1))
     return replace(function, model=model), [start.theta[None]]
 
 
@@ -423,7 +420,6 @@ def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
     power = None if isinstance(options.power, str) else float(options.power)
 
     robust = options.loss == "robust"
-    judges = np.zeros(len(facts.raters) or 1)
     return Model(
         facts.depth,
         facts.n_grades,
@@ -431,8 +427,7 @@ def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
         facts.n_levels,
         facts.ties,
         facts.sided,
-        judges,
-        judges,
+        np.zeros((2, len(facts.raters) or 1)),
         # the prior
         ridge=float(options.ridge),
         centre=log_sharpness(pairs.thinned(4096), prior, MIDDLE if power is None else power),

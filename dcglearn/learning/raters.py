@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Indices
-from dcglearn.learning.curves import BIAS_SPREAD, PRIOR, Model
+from dcglearn.learning.curves import BIAS_SPREAD, OWN_SPREADS, PRIOR, Model
 from dcglearn.learning.objective import Objective
 
 LIMITS = np.array([[-9.0, -30.0], [9.0, 30.0]])
@@ -44,25 +44,24 @@ def with_raters(objective: Objective, theta: Floats) -> tuple[Objective, Floats]
 
 
 def _step(objective: Objective, theta: Floats) -> tuple[Floats, Floats]:
-    """Return Newton's step of the raters' deviations, (R, 2), and of what is common, (2,).
+    """Return Newton's step of the raters' deviations, (2, R), and of what is common, (2,).
 
     Where sides are not known, nothing moves biases from 0.
     """
     model, share = objective.model, objective.share
     sums = objective.pairs.sums_of_raters(model.points(theta[None]))
-    own = np.stack([model.own_logits, model.own_biases], axis=1)
 
     # what is common, and its prior
     common = np.zeros(2)
     at = _common(model)
     common[: len(at)] = theta[at]
     mean, spread = np.array([PRIOR.error, (0.0, BIAS_SPREAD)]).T
-    of_own = np.diag(np.array([PRIOR.own_error, BIAS_SPREAD]) ** -2.0)
+    of_own = np.diag(OWN_SPREADS**-2.0)
 
     # eliminate the raters
     slopes, met = share * sums.slopes, _up(share * sums.curvature)
     curved = met + of_own
-    back = np.linalg.solve(curved, (slopes + own @ of_own)[:, :, None])[:, :, 0]
+    back = np.linalg.solve(curved, (slopes + model.own.T @ of_own)[:, :, None])[:, :, 0]
     rest = np.diag(spread**-2) + (met - met @ np.linalg.solve(curved, met)).sum(axis=0)
     slope = (common - mean) / spread**2 + (slopes - (met @ back[:, :, None])[:, :, 0]).sum(axis=0)
 
@@ -70,7 +69,7 @@ def _step(objective: Objective, theta: Floats) -> tuple[Floats, Floats]:
     step = -np.linalg.solve(rest, slope)
     of_raters = -back - np.linalg.solve(curved, met @ step[:, None])[:, :, 0]
     longest = max(float(np.abs(of_raters).max()), float(np.abs(step).max()), 1.0)
-    return of_raters / longest, step / longest
+    return of_raters.T.copy() / longest, step / longest
 
 
 def _common(model: Model) -> Indices:
@@ -89,10 +88,7 @@ def _moved(
 ) -> tuple[Objective, Floats]:
     """Return the objective and parameters after a step, within bounds."""
     model, at = objective.model, _common(objective.model)
-    logits, biases = np.clip(
-        np.stack([model.own_logits, model.own_biases], axis=1) + of_raters, *LIMITS
-    ).T
+    own = np.clip(model.own + of_raters, *LIMITS[:, :, None])
     theta = theta.copy()
     theta[at] += common[: len(at)]
-    moved = replace(model, own_logits=logits.copy(), own_biases=biases.copy())
-    return replace(objective, model=moved), np.clip(theta, *model.bounds)
+    return replace(objective, model=replace(model, own=own)), np.clip(theta, *model.bounds)

@@ -69,8 +69,7 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
         n_levels,
         ties,
         bool(sided),
-        rng.normal(0, with_errors, n_raters),
-        rng.normal(0, sided, n_raters),
+        np.array([rng.normal(0, kind, n_raters) for kind in (with_errors, sided)]),
         # the prior
         ridge=rng.choice([0.0, 1.0, 10.0]),
         target=target,

@@ -62,11 +62,11 @@ def test_points_are_those_of_their_formulas(seed):
         np.testing.assert_allclose(points.powers, wanted)
 
     # the judges
-    rates = expit(error + model.own_logits) if model.with_errors else 0
-    np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, len(model.own_logits)))
+    rates = expit(error + model.own[0]) if model.with_errors else 0
+    np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, model.own.shape[1]))
     assert (points.biases is None) == (not model.sided)
     if model.sided:
-        np.testing.assert_allclose(points.biases[0], bias + model.own_biases)
+        np.testing.assert_allclose(points.biases[0], bias + model.own[1])
     rising = np.cumsum(np.exp(rises))
     inner = np.concatenate([np.zeros(1 if model.ties else 2), rising, [np.inf]])
     np.testing.assert_allclose(points.thresholds[0], inner)
@@ -118,8 +118,8 @@ def test_the_prior_is_that_of_its_formula(seed):
     assert model.prior.at(theta[None])[0][0] == pytest.approx(total)
 
     # of raters, by how much each differs; the objective is the sum
-    own = model.own_logits @ model.own_logits / PRIOR.own_error**2
-    own += model.own_biases @ model.own_biases / BIAS_SPREAD**2
+    own = model.own[0] @ model.own[0] / PRIOR.own_error**2
+    own += model.own[1] @ model.own[1] / BIAS_SPREAD**2
     loss = pairs.sums(model.points(theta[None]), VALUE).loss[0]
     value = Objective(model, pairs, 0.7).values(theta[None])[0]
     assert value == pytest.approx(0.7 * loss + total + 0.5 * own)
