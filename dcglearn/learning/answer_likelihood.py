@@ -7,6 +7,7 @@ b out; mu and tau are the best at every u.
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,14 @@ SPREADS = np.array([5.0, 1.0])
 
 LIMITS = np.array([-1e3, -9.0]), np.array([1e3, 9.0])
 """Bounds of mu and log tau, which their priors keep far from these."""
+
+
+Derivatives: TypeAlias = tuple[float, Floats, Floats, Floats, Floats, Floats]
+"""A log likelihood, with the prior of mu and tau, and its derivatives.
+
+The slopes are in (mu, log tau), (2,), and in n utilities, (n,); the second derivatives are in the
+utilities, (n,), in them and (mu, log tau), (n, 2), and in (mu, log tau), (2, 2).
+"""
 
 
 @dataclass(frozen=True)
@@ -50,18 +59,17 @@ class JudgedAnswers:
 
         # slopes in gains and discounts
         if order > VALUE:
-            of_values = np.array([-slope for _, slope, *_ in profiles])
+            of_values = np.array([-slope for _, _, slope, *_ in profiles])
             factors = list_factors(self.lists, *tables)
             size, n_grades = factors.shape[2], points.gains.shape[1]
             sums.slopes[:, :size] += (of_values[:, None, :] @ factors)[:, 0]
-            moment = list_slopes(self.lists, of_values, n_grades)
-            sums.moment[:] += moment
 
         # second derivatives, less what mu and tau make up for
         if order == CURVATURE:
+            moment = list_slopes(self.lists, of_values, n_grades)
             sums.joint[:, :n_grades, n_grades:size] += moment.transpose(0, 2, 1)
             sums.joint[:, n_grades:size, :n_grades] += moment
-            for b, (_, _, curvature, across, inner) in enumerate(profiles):
+            for b, (_, _, _, curvature, across, inner) in enumerate(profiles):
                 plain = (factors[b].T * curvature) @ factors[b]
                 shared = factors[b].T @ across
                 made_up = shared @ np.linalg.solve(inner, shared.T)
@@ -69,15 +77,8 @@ class JudgedAnswers:
         return sums
 
 
-def profiled(
-    utility: Floats, right: Floats, count: Floats
-) -> tuple[float, Floats, Floats, Floats, Floats]:
-    """Return the log likelihood with the best mu and tau, and its derivatives.
-
-    The slopes are in the utilities, (n,); the second derivatives are in the utilities, (n,), in
-    them and (mu, log tau), (n, 2), and in (mu, log tau), (2, 2). The prior of mu and tau is
-    included.
-    """
+def profiled(utility: Floats, right: Floats, count: Floats) -> Derivatives:
+    """Return the log likelihood with the best mu and tau, and its derivatives there."""
 
     def loss(at: Floats) -> Local:
         value, gradient, *_, inner = integrated(utility, right, count, at[0])
@@ -87,13 +88,10 @@ def profiled(
     share = (right.sum() + 0.5) / (count.sum() + 1)
     start = np.array([[np.log(share / (1 - share)) - utility.mean(), 0.0]])
     best = descend(loss, start, LIMITS, tol=1e-16).theta[0]
-    value, _, slope, curvature, across, inner = integrated(utility, right, count, best)
-    return value, slope, curvature, across, inner
+    return integrated(utility, right, count, best)
 
 
-def integrated(
-    utility: Floats, right: Floats, count: Floats, at: Floats
-) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
+def integrated(utility: Floats, right: Floats, count: Floats, at: Floats) -> Derivatives:
     """Return the log likelihood with the prior at (mu, log tau), and its derivatives."""
     nodes, log_weights = _quadrature()
     spread = np.exp(at[1]) * nodes
