@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.utility_learner import PairLearner, in_memory, opened, parameters_of
 from dcglearn.foundation.validation import Counts, Floats
@@ -13,7 +12,7 @@ from dcglearn.learning.fit import Fit, Member
 from dcglearn.learning.options import DCGOptions
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
-from dcglearn.reading.in_memory import Log, as_preferences
+from dcglearn.reading.in_memory import Log
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.fit_learner import finished, fit_learner, prepared, with_llm_learned
 
@@ -163,5 +162,5 @@ class DCGLearner(PairLearner):
 
     def predict_proba(self, X: Preferences | ArrayLike) -> Floats:
         """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
-        check_is_fitted(self)
-        return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
+        log = self._read(X)
+        return self.fit_.probabilities(log)

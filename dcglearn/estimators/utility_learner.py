@@ -100,25 +100,24 @@ class PairLearner(BaseEstimator):
 
     def decision_function(self, X: Preferences | ArrayLike) -> Floats:
         """Return the first list's score minus the second list's for each pair, shape (n,)."""
-        check_is_fitted(self)
-        metric = self.fit_.metric
-        log = as_preferences(X, metric.n_grades)
-        return log.gaps(metric)
+        return self._read(X).gaps(self.fit_.metric)
 
     def predict(self, X: Preferences | ArrayLike) -> Grades:
         """Return 1 where a pair's first list is better, -1 for the second, 0 for a tie; (n,)."""
-        check_is_fitted(self)
-        return as_preferences(X, self.fit_.metric.n_grades).verdicts(self.fit_.metric)
+        return self._read(X).verdicts(self.fit_.metric)
 
     def agreement(self, X: Preferences | ArrayLike) -> Agreement:
         """Return the weight of pairs respected, tied by the metric, and violated."""
-        check_is_fitted(self)
-        log = as_preferences(X, self.fit_.metric.n_grades)
-        return log.agreement(self.fit_.metric)
+        return self._read(X).agreement(self.fit_.metric)
 
     def score(self, X: Preferences | ArrayLike, y: None = None) -> float:
         """Return the share of preferences respected; ties count half (see `agreement`)."""
         return self.agreement(X).share
+
+    def _read(self, X: Preferences | ArrayLike) -> Preferences:
+        """Return a log on the scale of the learned metric; raise NotFittedError without one."""
+        check_is_fitted(self)
+        return as_preferences(X, self.fit_.metric.n_grades)
 
     def _take(self, fit: AnyFit) -> None:
         """Set the results of the fit as attributes, and issue its warnings to the user of `fit`."""
