@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,14 +15,7 @@ import polars as pl
 
 from dcglearn.foundation.inputs import keys_once
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import (
-    InputError,
-    InputTypeError,
-    errors_in,
-    is_frame,
-    is_records,
-    listed,
-)
+from dcglearn.foundation.validation import InputError, errors_in, listed
 from dcglearn.reading.columns import find, own_names, unused
 from dcglearn.reading.contract import JUDGED, RUN, Contract, Found, plain
 from dcglearn.reading.scale import COMMAS, NO_GRADE
@@ -92,7 +85,7 @@ def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
         # Python writes NaN, which JSON does not know
         if data.lstrip()[:1] == b"{":
             data = re.sub(rb'(?<!\\)(":\s*)NaN(?=\s*[,}])', rb"\1null", data)
-            value = _by_query(name, data)
+            value = _of_json(name, data)
             if value is not None:
                 return name, value
 
@@ -106,19 +99,11 @@ def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Ta
     """Return the documents in a frame, in records, or in a dictionary by query."""
     if isinstance(value, Table):
         return value
-    number = "grade" if contract is JUDGED else "score"
     with errors_in(name):
         if isinstance(value, Mapping):
-            frame = _of_dictionary(value, number)
-        elif is_frame(value) or is_records(value):
-            frame = table_of(value).frame
-        else:
-            raise InputTypeError(
-                f"found {value!r}; give a path, a data frame, or a dictionary "
-                f"{{query: {{document: {number}}}}}"
-            )
-    table = Table(frame, [(name, frame.height)], np.arange(frame.height))
-    return _by_role(table, contract, own)
+            value = _of_dictionary(value, "grade" if contract is JUDGED else "score")
+        table = table_of(value)
+    return _by_role(replace(table, parts=[(name, len(table.rows))]), contract, own)
 
 
 def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl.Series:
@@ -162,88 +147,54 @@ def _check_text(name: str, data: bytes) -> None:
         raise InputError(f"{name}, line {row}: {problem}")
 
 
-def _by_query(name: str, data: bytes) -> Mapping[str, Any] | None:
-    """Return the dictionary by query in a file of JSON, or None for lines of JSON.
+def _of_json(name: str, data: bytes) -> Any:
+    """Return the dictionary by query in JSON, or OpenSearch's ratings, or None for other tables.
 
-    Judgement lists of OpenSearch become one.
+    Documents that could not be rated have no rating.
     """
-    # a first line that is whole begins lines of JSON
-    first, _, rest = data.strip().partition(b"\n")
-    if rest:
-        with contextlib.suppress(ValueError, RecursionError):
-            json.loads(first)
+    with errors_in(name):
+        try:
+            value = json.loads(data, object_pairs_hook=keys_once)
+        except json.JSONDecodeError:
             return None
+        except RecursionError as error:
+            raise InputError(f"not valid JSON ({error})") from error
+
+    if "judgmentRatings" not in value:
+        return value if all(isinstance(part, dict) for part in value.values()) else None
     try:
-        value = json.loads(data, object_pairs_hook=keys_once)
-        if "judgmentRatings" in value:
-            return _of_opensearch(value["judgmentRatings"])
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        known = isinstance(error, InputError)
-        problem = error if known else f"not valid JSON, or a judgement list without {error}"
-        raise InputError(f"{name}: {problem}") from error
-    return value if any(isinstance(part, dict | list) for part in value.values()) else None
-
-
-def _of_opensearch(rated: Iterable[Any]) -> Mapping[str, Any]:
-    """Return the ratings of documents by query; those that could not be rated have none."""
-    ratings: dict[str, list[Any]] = {}
-    for query in rated:
-        its = ratings.setdefault(query["query"], [])
-        its += [(one["docId"], one["rating"]) for one in query["ratings"]]
-        its += [(one["docId"], None) for one in query.get("failures", [])]
-    return ratings
+        return [
+            {"query": rated["query"], "docId": one["docId"], "rating": one.get("rating")}
+            for rated in value["judgmentRatings"]
+            for one in [*rated["ratings"], *rated.get("failures", [])]
+        ]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"{name}: a judgement list without {error}") from error
 
 
 def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
-    """Return a row for each document of a dictionary by query."""
-    rows = [
-        (str(query), None if document is None else str(document), value)
-        for query, part in queries.items()
-        for document, value in _documents(query, part, number)
-    ]
+    """Return a row for each document of a dictionary ``{query: {document: number}}``."""
+    for query, part in queries.items():
+        if not isinstance(part, Mapping):
+            raise InputError(
+                f"expected {{query: {{document: {number}}}}}; found {part!r} for the query "
+                f"{query!r}; dict.fromkeys(documents, 1) takes all for relevant"
+            )
+    rows = [(query, *one) for query, part in queries.items() for one in part.items()]
     if not rows:
         raise InputError("there is no document")
 
-    # numbers as they are, or else all as text
-    query, document, values = map(list, zip(*rows, strict=True))
-    cells: Any = [None if value is None else str(value) for value in values]
-    if not any(isinstance(value, str) for value in values):
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
-            cells = pl.Series(np.array(values, np.float64), dtype=pl.Float64)
+    # names as text; numbers as they are, or else all as text
+    *names, values = zip(*rows, strict=True)
+    query, document, cells = [
+        [None if one is None else str(one) for one in column] for column in (*names, values)
+    ]
     try:
+        with contextlib.suppress(TypeError, OverflowError, pl.exceptions.PolarsError):
+            cells = pl.Series(values)
         return pl.DataFrame({"query": query, "document": document, number: cells})
     except UnicodeEncodeError as error:  # half a surrogate pair
         raise InputError(f"a query or a document is {error.object!r}; use plain text") from error
-
-
-def _documents(query: Any, part: Any, number: str) -> Iterable[tuple[Any, Any]]:
-    """Return the documents of a query with their numbers.
-
-    They are a dictionary, pairs, a frame or records. Names alone are relevant (grade 1), or ranked,
-    the best first.
-    """
-    is_series = getattr(part, "ndim", 0) == 1 and hasattr(part, "items")
-    if isinstance(part, Mapping) or is_series:  # of pandas
-        return part.items()
-    judged = number == "grade"
-    if judged and isinstance(part, str | set | frozenset):
-        part = [part] if isinstance(part, str) else sorted(part, key=str)
-    if isinstance(part, np.ndarray):
-        part = part.tolist()
-
-    if isinstance(part, list | tuple):
-        if all(isinstance(one, list | tuple) and len(one) == 2 for one in part):
-            return part
-        if all(isinstance(one, str | int) for one in part):
-            return [(one, 1 if judged else -rank) for rank, one in enumerate(part, 1)]
-    if is_frame(part) or is_records(part):
-        frame, contract = table_of(part).frame, JUDGED if judged else RUN
-        found = find(frame.columns, {role: contract[role] for role in ("document", number)})
-        if number in found:
-            return frame.select(found["document"] + found[number]).rows()
-    raise InputError(
-        f"expected {{query: {{document: {number}}}}}; found {part!r} for the query {query!r}"
-    )
 
 
 def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:

@@ -102,9 +102,9 @@ def read_judgements(
         doc_id, relevance``; ``qid, docno, label``; ...), in any format that `read_preferences`
         reads; other files hold TREC's lines, ``query iteration document grade`` or ``query document
         grade``, or those of the LTR plugin, ``grade qid:query # document``. Dictionaries are
-        ``{query: {document: grade}}``, as in pytrec_eval, also in JSON; documents alone, ``{query:
-        {"d1", "d2"}}``, have the grade 1. OpenSearch's judgement lists are recognised. A list of
-        paths, a folder or a pattern may hold several files, which are read as one.
+        ``{query: {document: grade}}``, as in pytrec_eval, also in JSON. OpenSearch's judgement
+        lists are recognised. A list of paths, a folder or a pattern may hold several files, which
+        are read as one.
     duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document judged twice for one query. Take "last" where later lines correct
         earlier ones, and one of the others where raters differ: means and medians need be no
