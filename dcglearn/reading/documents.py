@@ -17,7 +17,7 @@ from dcglearn.foundation.inputs import keys_once
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import InputError, errors_in, listed
 from dcglearn.reading.columns import find, own_names, unused
-from dcglearn.reading.contract import JUDGED, RUN, Contract, Found, plain
+from dcglearn.reading.contract import JUDGED, Contract, Found, plain
 from dcglearn.reading.scale import COMMAS, NO_GRADE
 from dcglearn.reading.tables import Refusals, Table, table_of, table_of_bytes
 from dcglearn.reading.texts import text
@@ -186,13 +186,12 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
 
     # names as text; numbers as they are, or else all as text
     *names, values = zip(*rows, strict=True)
-    query, document, cells = [
-        [None if one is None else str(one) for one in column] for column in (*names, values)
-    ]
+    texts = [[None if one is None else str(one) for one in its] for its in (*names, values)]
+    frame: Any = dict(zip(("query", "document", number), texts, strict=True))
     try:
         with contextlib.suppress(TypeError, OverflowError, pl.exceptions.PolarsError):
-            cells = pl.Series(values)
-        return pl.DataFrame({"query": query, "document": document, number: cells})
+            frame[number] = pl.Series(values)
+        return pl.DataFrame(frame)
     except UnicodeEncodeError as error:  # half a surrogate pair
         raise InputError(f"a query or a document is {error.object!r}; use plain text") from error
 
@@ -231,7 +230,7 @@ def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
 
 
 def _found(frame: pl.DataFrame, contract: Contract, own: OwnNames) -> Found:
-    """Return the columns of a table by role; without a number, say what it holds instead."""
+    """Return the columns of a table by role; raise InputError if none is of numbers."""
     names, judged = frame.columns, contract is JUDGED
     if judged and {*map(plain, names)} >= {"corpusid", "score"}:  # as BEIR writes it
         contract = {**JUDGED, "grade": replace(JUDGED["grade"], names="score")}
@@ -239,24 +238,11 @@ def _found(frame: pl.DataFrame, contract: Contract, own: OwnNames) -> Found:
     if {"grade", "score", "rank"} & found.keys():
         return found
 
-    # what else it may be
-    role, other = ("grade", RUN) if judged else ("score", JUDGED)
-    rest = unused(names, found)
-    is_other = find(rest, {x: other[x] for x in other.keys() & {"score", "rank", "grade"}})
-    order = f"; if the files are exchanged: {ORDER}" if is_other else ""
-    numeric = [name for name in rest if _holds_numbers(frame[name])]
-    way = f"; numbers stand in {listed(numeric) or 'no other column'}"
-    if numeric:
-        way += f": columns={{{role!r}: {numeric[-1]!r}}} takes one"
-        way += ", first..last several raters'" if judged else ""
-    raise InputError(f"no {role!r} ({contract[role].names}){order}{way}")
-
-
-def _holds_numbers(column: pl.Series) -> bool:
-    """Return whether all cells that are not missing are numbers, and there are any."""
-    cells = text(column)
-    known = cells.filter(~cells.str.to_lowercase().is_in(MISSING))
-    return len(known) > 0 and not known.cast(pl.Float64, strict=False).has_nulls()
+    role = "grade" if judged else "score"
+    raise InputError(
+        f"no {role!r} ({contract[role].names}); found {listed(names)}; columns={{{role!r}: '...'}} "
+        f"names it; if the files are exchanged: {ORDER}"
+    )
 
 
 def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:

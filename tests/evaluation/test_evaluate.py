@@ -129,7 +129,7 @@ def test_bad_judgements(source, words):
 def test_bad_tables_of_runs(tmp_path):
     (tmp_path / "run.jsonl").write_text('{"qid": "q", "docno": "d", "score": 1}\n{"qid": "q",\n')
     refused("line 2: not valid JSON", read_runs, tmp_path / "run.jsonl")
-    refused("no 'score'.*numbers stand in points: columns", read_runs, rows(SCORES, "points"))
+    refused("no 'score'.*found .*points; columns", read_runs, rows(SCORES, "points"))
     refused("holds no score", read_runs, {"q": {"d": float("nan")}})
     refused("no run", read_runs, [])
     named = read_runs([rows(SCORES, "score"), rows(SCORES, "score")])

@@ -118,10 +118,10 @@ def test_a_named_grade_counts_alone_and_other_columns_are_named(tmp_path, header
     assert f"not used: {others}" in words if others else not words
 
 
-def test_a_table_without_a_grade_is_refused_with_the_columns_that_hold_numbers(tmp_path):
+def test_a_table_without_a_grade_is_refused_with_its_columns(tmp_path):
     text = "query,docid,name,r1,r2,final\nq,a,Lamp,2,3,3\nq,b,Shade,0,,0\n"
     path = written(tmp_path, "q.csv", text)
-    refused(r"numbers stand in r1, r2, final: columns=.'grade': 'final'.", read_judgements, path)
+    refused(r"no 'grade' .*found query, docid, name, r1, r2, final; col", read_judgements, path)
     assert graded(path, columns="grade=final")[0] == {"a": 3, "b": 0}
     refused("combine them, as those of raters", read_judgements, path, columns="grade=r1..r2")
     grades, words = graded(path, columns="grade=r1..r2", duplicates="mean")
