@@ -12,11 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError, errors_in
-from dcglearn.reading.columns import find
-from dcglearn.reading.contract import Contract, Found
-from dcglearn.reading.scale import Scale, check_levels, grades_of, separator
-from dcglearn.reading.tables import Refusals, Table
+from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError
+from dcglearn.reading.scale import separator
+from dcglearn.reading.tables import Refusals
 from dcglearn.reading.texts import BLANK, MISSING, by_text, text
 
 EVERY_ROW = "every row has one, or no row (drop_nulls)"
@@ -42,46 +40,6 @@ SHOWN_FIRST = {"a": False, "ab": False, "b": True, "ba": True}
 SWAPPED = SHOWN_FIRST | {word: value == "1" for word, value in TRUTH.items()}
 SWAPPED |= {"1": True, "0": False}
 """Whether b was shown first, also as truth values."""
-
-
-def values_of(
-    table: Table,
-    contract: Contract,
-    own: Mapping[str, str],
-    names: Any = None,
-    n_grades: int | None = None,
-) -> tuple[Found, dict[str, Any], Scale, Refusals]:
-    """Return where a table has its columns, their values by role, the scale, and the bad rows.
-
-    Columns without a value are left out. `own` are the columns that the user names, `names` the
-    grades, worst first.
-    """
-    refusals = Refusals(table)
-
-    # where the columns are, and which grades they may hold
-    with errors_in(table.name):
-        found = find(table.frame.columns, contract, own)
-    stated = found.get("scale")
-    scale = Scale.of(names, n_grades, table.frame[stated[0]] if stated else None)
-
-    # the cells of each column; a required one is filled
-    values: dict[str, Any] = {}
-    lists = []
-    for role, columns in found.items():
-        about, series = contract[role], [table.frame[name] for name in columns]
-        if about.kind == "grades":
-            values[role] = grades_of(role, series, scale, refusals, may_be_empty=about.may_be_empty)
-            lists.append(values[role])
-        elif about.kind in READERS:
-            value = READERS[about.kind](role, series[0], refusals)
-            if value is not None:
-                values[role] = value
-            elif about.required:
-                refusals.add(series[0].len() * [True], f"{role} is missing", EVERY_ROW)
-
-    if lists and scale.n_grades is None:
-        check_levels(lists, refusals)
-    return found, values, scale, refusals
 
 
 def labels(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | None:
