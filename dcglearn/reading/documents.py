@@ -20,7 +20,7 @@ from dcglearn.reading.columns import find, own_names, unused
 from dcglearn.reading.contract import JUDGED, Contract, Found, plain
 from dcglearn.reading.scale import COMMAS, NO_GRADE
 from dcglearn.reading.tables import Refusals, Table, table_of, table_of_bytes
-from dcglearn.reading.texts import text
+from dcglearn.reading.texts import text, twins
 from dcglearn.reading.trec import ORDER, lines_of
 
 MISSING = (*NO_GRADE, "nan", "none")
@@ -121,13 +121,11 @@ def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl
 
 def warn_of_twins(name: str, *queries: pl.Series) -> None:
     """Warn of queries whose names differ in capitals or in Unicode's form alone."""
-    names = pl.concat([one.unique() for one in queries]).unique()
-    forms = names.str.normalize("NFKC").str.to_lowercase()
-    twins = names.filter(forms.is_duplicated()).sort()
-    if len(twins):
+    alike = twins(pl.concat([one.unique() for one in queries]))
+    if len(alike):
         warnings.warn(
             f"{name}: names of queries that differ in form alone count as different: "
-            f"{listed(twins)}",
+            f"{listed(alike)}",
             stacklevel=2,
         )
 

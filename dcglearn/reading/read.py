@@ -428,16 +428,15 @@ def _remark_one_sided(raters: NDArray[Any], codes: Grades, refusals: Refusals) -
 def _remark_systems(systems: Sequence[Any], codes: Grades, refusals: Refusals) -> None:
     """Remark how many verdicts each of two systems won, with a sign test of single verdicts."""
     decided = np.isin(codes, (A, B)) & (systems[0] != systems[1])
-    won = np.where(codes == A, *systems)[decided]
-    names = np.unique(np.concatenate([names[decided] for names in systems]))
+    names = np.unique([one[decided] for one in systems])
     if len(names) != 2:
         return
-    times = [int((won == name).sum()) for name in names]
-    first = int(np.argmax(times))
-    n, most = sum(times), times[first]
-    p_value = min(1.0, 2 * float(binomial_tail(most, n)))
+    won = np.where(codes == A, *systems)[decided]
+    times = {name: int((won == name).sum()) for name in names}
+    first, second = sorted(names, key=times.__getitem__, reverse=True)
+    p_value = min(1.0, 2 * float(binomial_tail(times[first], len(won))))
     refusals.remarks.append(
-        f"{names[first]} won {most:,} of {n:,} verdicts, {names[1 - first]} {n - most:,} "
+        f"{first} won {times[first]:,} of {len(won):,} verdicts, {second} {times[second]:,} "
         f"(p = {p_value:.2g}, a sign test that takes verdicts as independent)"
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -12,10 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError
-from dcglearn.reading.scale import separator
+from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError, listed
+from dcglearn.reading.scale import COMMAS, separator
 from dcglearn.reading.tables import Refusals
-from dcglearn.reading.texts import BLANK, MISSING, by_text, text
+from dcglearn.reading.texts import BLANK, MISSING, by_text, text, twins
 
 EVERY_ROW = "every row has one, or no row (drop_nulls)"
 
@@ -51,13 +50,10 @@ def labels(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | N
     problem = f"{role} has more than {LONGEST_LABEL} characters"
     refusals.add(long, problem, f"is it the right column? columns={{{role!r}: ''}} ignores it")
 
-    # one name in two forms
-    forms: dict[str, str] = {}
-    for name in texts.unique():
-        other = forms.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
-        if other != name:
-            refusals.remarks.append(f"{role} {other!r} and {name!r} count as two")
-            break
+    alike = twins(texts)
+    if len(alike):
+        names = listed(map(repr, alike))
+        refusals.remarks.append(f"{role}: names that differ in form alone count as two: {names}")
     return by_text(texts, str)
 
 
@@ -105,8 +101,7 @@ def numbers(
 
     # bad rows
     wrong = ~blank & ~((values >= lowest) & (values <= highest))
-    recipe = "see the recipe 'Numbers with commas, names with blanks'"
-    refusals.add(wrong, f"{role} is", f"write {example}, or {recipe}", texts)
+    refusals.add(wrong, f"{role} is", f"write {example}, or {COMMAS}", texts)
     if missing is None:
         refusals.add(blank, f"{role} is missing", EVERY_ROW)
     return np.where(blank, missing or 0.0, values)
@@ -160,7 +155,6 @@ READERS: dict[str, Callable[..., Any]] = {
     "positive": partial(
         numbers, lowest=np.nextafter(0, 1), missing=1.0, example="a number above 0 such as 0.5"
     ),
-    "score": partial(numbers, lowest=-np.inf, highest=np.inf),
     "share": partial(
         numbers, lowest=0, highest=1, words=RIGHT, example="true or false, or a score from 0 to 1"
     ),
