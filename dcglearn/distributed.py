@@ -225,7 +225,7 @@ def _size(part: Any) -> Any:
 def _read(source: Any, **shape: Any) -> Preferences:
     """Return a log, or what a source holds, with the columns that learners use."""
     log = as_preferences(source, **shape, as_is=True)
-    unused = {name: None for name, about in COLUMNS.items() if not about.learned}
+    unused = {name: None for name, about in COLUMNS.items() if not about["learned"]}
     unused |= {"rated": None, "units": None}
     return log.changed(**unused, tie=ties_of(log), as_is=getattr(source, "as_is", False))
 

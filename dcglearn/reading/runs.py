@@ -236,21 +236,19 @@ def _check_ranks(name: str, frame: PolarsFrame) -> None:
     """Raise InputError if ranks and scores are exchanged; warn if rank 1 scores worst."""
     import polars as pl
 
-    rank = frame["rank"]
-    if not rank.dtype.is_integer():
-        rank = rank.cast(pl.Float64, strict=False)
+    rank = frame["rank"].cast(pl.Float64, strict=False)
     if rank.has_nulls():
         return
-    if rank.dtype.is_float() and not (rank % 1 == 0).all():
+    if (rank % 1 != 0).any():
         if (frame["score"] % 1 == 0).all():
             raise InputError(f"{name}: rank and score seem exchanged: the rank {rank[0]:g} is none")
         return
 
     # on the first lines, then on all
     keys = [role for role in ("run", "query") if role in frame]
-    score, first = pl.col("score"), pl.col("rank").cast(pl.Float64).arg_min()
-    for lines in (frame[:1000], frame):
-        is_worst = (score.get(first) == score.min()) & (score.n_unique() > 1)
+    score, ranked = pl.col("score"), frame.with_columns(rank)
+    is_worst = (score.get(pl.col("rank").arg_min()) == score.min()) & (score.n_unique() > 1)
+    for lines in (ranked[:1000], ranked):
         if not lines.group_by(keys).agg(is_worst=is_worst)["is_worst"].all():
             return
     warnings.warn(
