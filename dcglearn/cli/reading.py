@@ -183,8 +183,8 @@ class JoinOptions:
     unjudged: str = input_row(
         "With --qrels: the grade of an unjudged document.", "unknown", metavar="unknown|drop|GRADE"
     )
-    duplicates: Literal["error", "first", "last", "mean", "median", "majority"] = input_row(
-        "With --qrels: what to do with a document judged twice, as by several raters.", "error"
+    duplicates: Literal["error", "first", "last"] = input_row(
+        "With --qrels: what to do with a document judged twice.", "error"
     )
 
     def __post_init__(self) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from dcglearn.foundation.inputs import keys_once
@@ -195,27 +194,18 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
 
 
 def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
-    """Return the columns of a table by role, names as text; warn of those that are not used.
-
-    Several columns of grades are those of raters, each with rows of its own.
-    """
+    """Return the columns of a table by role, names as text; warn of those that are not used."""
     with errors_in(table.name):
         found = _found(table.frame, contract, own)
     others = [one for one in unused(table.frame.columns, found) if plain(one) not in USUAL]
     if others:
         warnings.warn(f"{table.name}: columns that are not used: {listed(others)}", stacklevel=2)
 
-    # a row for each rater; a query without documents has one of its own, which is left out
-    grades = found.get("grade", [])
-    if grades:
-        index = [found[role][0] for role in found if role != "grade"]
-        frame = table.frame.unpivot(grades, index=index, variable_name="\0", value_name="\0grade")
-        table = Table(frame, table.parts, np.tile(table.rows, len(grades)))
-        found["grade"] = ["\0grade"]
-        is_blank = frame.select(
-            pl.all_horizontal(pl.col(found["document"][0], "\0grade").is_null())
-        )
-        table = table.without(np.flatnonzero(is_blank.to_series()).tolist())
+    # a query without documents has a row of its own, which is left out
+    if "grade" in found:
+        names = found["document"] + found["grade"]
+        is_blank = table.frame.select(pl.all_horizontal(pl.col(names).is_null()))
+        table = table.without(is_blank.to_series().arg_true().to_list())
 
     # names as text, and numbers as they are
     refusals, columns = Refusals(table), {}

@@ -462,8 +462,10 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
     supersedes = values.pop("supersedes", None)
 
     # all rows, the preferred list with what belongs to it first
-    docs = _preferred_first(values, "docs_", b_wins)
-    preferred, other = _preferred_first(values, "", b_wins)
+    preferred, other = _preferred_first(values.pop("a"), values.pop("b"), b_wins)
+    docs = [values.pop(role) for role in ("docs_a", "docs_b") if role in values]
+    if len(docs) == 1:
+        raise InputError("docs_a and docs_b go together: one of the two is missing")
     log = Preferences(
         preferred,
         other,
@@ -471,7 +473,7 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
         grade_names=judged.scale.names,
         tie=ties if ties.any() else None,
         swapped=None if swapped is None else swapped ^ b_wins,
-        docs=None if docs is None else docs.T,
+        docs=_preferred_first(*docs, b_wins).T if docs else None,
         **values,
     )
 
@@ -489,17 +491,11 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
     return log.changed(dropped=dropped, recognised=recognised, as_is=as_is)
 
 
-def _preferred_first(values: dict[str, Any], kind: str, b_wins: Flags) -> Any:
-    """Take what both lists have of some kind, and return that of the preferred ones, then the rest.
+def _preferred_first(a: Any, b: Any, b_wins: Flags) -> Any:
+    """Return what both lists have, of the preferred ones and of the rest.
 
     Its shape is (2, n), or (2, n, K) for grades.
     """
-    both = [values.pop(name) for name in (f"{kind}a", f"{kind}b") if name in values]
-    if len(both) == 1:
-        raise InputError(f"{kind}a and {kind}b go together: one of the two is missing")
-    if not both:
-        return None
-    a, b = both
     flip = b_wins.reshape(-1, *[1] * (a.ndim - 1))
     return np.stack([np.where(flip, b, a), np.where(flip, a, b)])
 

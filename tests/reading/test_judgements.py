@@ -123,10 +123,12 @@ def test_a_table_without_a_grade_is_refused_with_its_columns(tmp_path):
     path = written(tmp_path, "q.csv", text)
     refused(r"no 'grade' .*found query, docid, name, r1, r2, final; col", read_judgements, path)
     assert graded(path, columns="grade=final")[0] == {"a": 3, "b": 0}
-    refused("combine them, as those of raters", read_judgements, path, columns="grade=r1..r2")
-    grades, words = graded(path, columns="grade=r1..r2", duplicates="mean")
-    assert grades == {"a": 2.5, "b": 0}
-    assert "1 of 4 documents have no grade" in words and "row 2" in words
+    refused(
+        "names r1, r2; give one; see .* 'Grades of several",
+        read_judgements,
+        path,
+        columns="grade=r1..r2",
+    )
 
 
 @pytest.mark.parametrize("column", ["position", "rank", "score"])
@@ -156,12 +158,8 @@ def test_raters_have_rows_of_their_own():
         "row 1: occurs more than once for its query: the document 'a'; keep one",
         *(read_judgements, frame),
     )
-    for rule, grades in (("mean", (1.5, 4 / 3)), ("median", (1.5, 2)), ("majority", (0, 2))):
-        assert graded(frame, duplicates=rule) == (dict(zip("ab", grades, strict=True)), "")
     assert graded(frame, duplicates="last")[0] == {"a": 0, "b": 0}
-    refused("give one of error, first, last, mean", read_judgements, frame, duplicates="average")
-    run = pl.DataFrame({"query": ["q", "q"], "doc": ["a", "a"], "score": [1, 2]})
-    refused("'mean' is for grades, not for runs", read_runs, run, duplicates="mean")
+    refused("give one of error, first, last", read_judgements, frame, duplicates="average")
 
 
 # what is not judged, and what a grade may not be
