@@ -75,7 +75,7 @@ def convert(
         say(line)
 
     # write the log
-    depth = int(frame["list" if reading.ratings else "a"].list.len().max() or 0)  # type: ignore[arg-type]
+    depth = int(frame["list" if reading.ratings else "a"].list.len().max() or 0)
     write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
 
 

@@ -462,7 +462,7 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
     supersedes = values.pop("supersedes", None)
 
     # all rows, the preferred list with what belongs to it first
-    preferred, other = _preferred_first(values.pop("a"), values.pop("b"), b_wins)
+    preferred, other = _preferred_first([values.pop("a"), values.pop("b")], b_wins)
     docs = [values.pop(role) for role in ("docs_a", "docs_b") if role in values]
     if len(docs) == 1:
         raise InputError("docs_a and docs_b go together: one of the two is missing")
@@ -473,7 +473,7 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
         grade_names=judged.scale.names,
         tie=ties if ties.any() else None,
         swapped=None if swapped is None else swapped ^ b_wins,
-        docs=_preferred_first(*docs, b_wins).T if docs else None,
+        docs=_preferred_first(docs, b_wins).T if docs else None,
         **values,
     )
 
@@ -491,11 +491,12 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
     return log.changed(dropped=dropped, recognised=recognised, as_is=as_is)
 
 
-def _preferred_first(a: Any, b: Any, b_wins: Flags) -> Any:
-    """Return what both lists have, of the preferred ones and of the rest.
+def _preferred_first(both: Sequence[Any], b_wins: Flags) -> Any:
+    """Return what the lists a and b have, of the preferred ones and of the rest.
 
     Its shape is (2, n), or (2, n, K) for grades.
     """
+    a, b = both
     flip = b_wins.reshape(-1, *[1] * (a.ndim - 1))
     return np.stack([np.where(flip, b, a), np.where(flip, a, b)])
 
