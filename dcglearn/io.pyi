@@ -14,6 +14,7 @@ from dcglearn.reading.read import read_preferences as read_preferences
 from dcglearn.reading.read import read_questions as read_questions
 from dcglearn.reading.read import read_ratings as read_ratings
 from dcglearn.reading.recognised import Recognised as Recognised
+from dcglearn.reading.run_lists import with_runs as with_runs
 from dcglearn.reading.runs import Run as Run
 from dcglearn.reading.runs import read_runs as read_runs
 from dcglearn.reading.shapes import from_long as from_long

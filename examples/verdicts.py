@@ -1,18 +1,14 @@
-"""Write a spreadsheet of side-by-side verdicts on two runs of 30 topics, and the log of them.
+"""Write a spreadsheet of side-by-side verdicts on two runs of 30 topics.
 
-``python examples/verdicts.py`` writes into the current folder verdicts.csv, of each topic, which
-run was shown left and right, and which of the two a person preferred, and verdicts.jsonl, the same
-with the grades of the lists. The runs are those of `runs.py`, old.txt and new.txt beside this file;
-the verdicts are simulated.
+``python examples/verdicts.py`` writes verdicts.csv into the current folder: of each topic, which
+run was shown left and right, and which of the two a person preferred. The runs are those of
+`runs.py`, old.txt and new.txt beside this file; the verdicts are simulated.
 """
 
 import csv
 from pathlib import Path
 
 import numpy as np
-import polars as pl
-
-import dcglearn as dl
 
 HERE = Path(__file__).parent
 
@@ -29,7 +25,7 @@ def values(run: str) -> dict[str, float]:
     return total
 
 
-def sheet() -> None:
+def main() -> None:
     """Draw two verdicts on each topic, and write them."""
     rng = np.random.default_rng(4)
     worth = {run: values(run) for run in ("old", "new")}
@@ -41,31 +37,7 @@ def sheet() -> None:
                 left, right = rng.permutation(["old", "new"]).tolist()
                 ahead = worth[left][topic] - worth[right][topic] + rng.logistic(0, 0.8) > 0
                 rows.writerow([topic, left, right, left if ahead else right, f"rater {rater + 1}"])
-
-
-def log() -> dl.Preferences:
-    """Return the verdicts with the grades of what was shown, the first five documents of a run."""
-    runs = dl.read_runs([HERE / "old.txt", HERE / "new.txt"])
-    docs = pl.col("document").sort_by("score", "document", descending=True).head(5)
-    top = pl.concat(run.frame.group_by("query").agg(docs, run=pl.lit(run.name)) for run in runs)
-
-    # which run each list is of
-    rows = pl.read_csv("verdicts.csv")
-    for side, column in {"a": "left", "b": "right"}.items():
-        lists = top.rename({"run": column, "document": f"docs_{side}"})
-        rows = rows.join(lists, on=["query", column], maintain_order="left")
-    rows = rows.rename({"left": "system_a", "right": "system_b"})
-    rows = rows.with_columns(swapped=False)  # list a was shown left
-    return dl.read_preferences(dl.io.with_grades(rows, HERE / "qrels.txt"))
-
-
-def main() -> None:
-    """Write the spreadsheet and the log, and print what was read."""
-    sheet()
-    verdicts = log()
-    print(verdicts.recognised)
-    verdicts.save("verdicts.jsonl")
-    print("wrote: verdicts.csv, verdicts.jsonl")
+    print("wrote: verdicts.csv")
 
 
 if __name__ == "__main__":

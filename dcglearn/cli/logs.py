@@ -18,6 +18,7 @@ from dcglearn.foundation.validation import InputError
     "-o log.jsonl",
     "dcglearn convert vendor.csv --columns winner=Verdict -o log.jsonl",
     "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
+    "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
     "dcglearn convert --ratings rated.csv -o log.parquet",
     "dcglearn convert answers.jsonl --prompts prompts.jsonl -o llm.jsonl",
 )

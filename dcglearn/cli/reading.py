@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 import dcglearn as dl
-from dcglearn.cli.command import argument_row, first_option, first_row, input_row
+from dcglearn.cli.command import argument_row, first_option, first_row, input_row, option_name
 from dcglearn.cli.options import Grades, Scale, say
 from dcglearn.foundation.plain_text import aligned, left_out, one_line
 from dcglearn.foundation.validation import Counts, Fields, InputError
@@ -172,14 +173,19 @@ def one_or_all(paths: list[str]) -> Any:
 UNJUDGED: dict[str, int | None] = {"unknown": -1, "drop": None}
 """The grade of an unjudged document by the words of --unjudged; None leaves it out."""
 
+SHOWN = 10
+"""Documents of each run that a verdict is on, unless --depth says another number."""
+
 
 @dataclass(frozen=True)
 class JoinOptions:
-    """Judgements beside a log of documents."""
+    """Files beside a log of documents: judgements, and two runs whose lists were compared."""
 
     qrels: list[str] | None = first_row(
         "Grades of the documents that lists name: TREC, CSV, or a tool's files.", metavar="FILE"
     )
+    run_a: str | None = input_row("With --run-b: LOG holds query and winner.", metavar="RUN")
+    run_b: str | None = input_row("The other run.", metavar="RUN")
     unjudged: str = input_row(
         "With --qrels: the grade of an unjudged document.", "unknown", metavar="unknown|drop|GRADE"
     )
@@ -190,24 +196,41 @@ class JoinOptions:
     def __post_init__(self) -> None:
         if self.unjudged not in UNJUDGED and not self.unjudged.isdecimal():
             raise InputError(f"--unjudged {self.unjudged}: give unknown, drop or a grade")
+        runs = (self.run_a, self.run_b)
+        if runs != (None, None) and (self.qrels is None or None in runs):
+            raise InputError(
+                "--run-a, --run-b and --qrels go together: two runs, and the grades of their "
+                "documents"
+            )
 
     @property
     def asked(self) -> list[str]:
         """The options given that read a log with other files."""
-        return ["--qrels"] if self.qrels else []
+        names = ("qrels", "run_a", "run_b")
+        return [option_name(name) for name in names if getattr(self, name)]
 
     @property
     def inputs(self) -> list[str]:
         """The files that are read beside the log."""
-        return self.qrels or []
+        runs = [run for run in (self.run_a, self.run_b) if run is not None]
+        return [*(self.qrels or []), *runs]
 
     def joined(self, log: Any, reading: ConvertReading) -> tuple[Table, ConvertReading]:
         """Return a log with grades in place of documents, and how it is read."""
         from dcglearn.reading.columns import own_names
         from dcglearn.reading.tables import table_of
 
-        # the grades of the documents that the log names
+        # the lists of two runs, or those that the log names
         own, table = own_names(reading.columns), table_of(log)
+        if self.run_a is not None and self.run_b is not None:
+            depth = reading.depth or SHOWN
+            _say_sides(table, own)
+            frame = dl.io.with_runs(table, self.run_a, self.run_b, depth=depth, columns=own)
+            table = replace(table, frame=frame)
+            read = {"query", "winner", "a", "b", "system_a", "system_b"}
+            own = {role: name for role, name in own.items() if role not in read}
+
+        # the grades of their documents
         judged = dl.read_judgements(
             one_or_all(self.qrels or []),
             duplicates=self.duplicates,
@@ -225,6 +248,18 @@ class JoinOptions:
         columns = ",".join(f"{role}={name}" for role, name in own.items() if role not in gone)
         how = replace(reading, grades=n_grades, scale=None, columns=columns or None)
         return replace(table, frame=frame), how
+
+
+def _say_sides(table: Table, own: Mapping[str, str]) -> None:
+    """Print the columns that say which run stood where."""
+    from dcglearn.reading.columns import find
+    from dcglearn.reading.run_lists import LISTS
+
+    given = {role: name for role, name in own.items() if role in LISTS}
+    found = find(table.frame.columns, LISTS, given)
+    if found:
+        sides = [f"{role[-1]} is the run in the column {names[0]}" for role, names in found.items()]
+        say(one_line(f"columns: {', '.join(sides)}"))
 
 
 def describe(log: Preferences, dropped: Counts) -> list[str]:

@@ -167,7 +167,6 @@ RECIPES = {
     "Ranks": {"ranka rankb"},
     "Documents judged elsewhere": {"docsa docsb", "docida docidb", "docs", "documents"},
     "Quepid's snapshots": {"snapshotname docid"},
-    "Two runs and verdicts": {"query winner", "query verdict", "query preference"},
     "Argilla": {"fields responses"},
     "Label Studio": {"annotations data"},
     "LangSmith": {"runid feedbackgroupid"},

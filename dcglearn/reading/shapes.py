@@ -180,8 +180,7 @@ def lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict[
     if roles[-1] not in found:
         raise InputError(
             f"{table.name} has no columns docs_a and docs_b, nor docs, with the documents of "
-            "lists; name them by columns={'docs_a': '...', 'docs_b': '...'}; for verdicts on runs "
-            "see the recipe 'Two runs and verdicts'"
+            "lists; name them by columns={'docs_a': '...', 'docs_b': '...'}"
         )
     return found["query"], {role: found[role] for role in roles}
 
@@ -192,7 +191,7 @@ def _warn_of_unjudged(table: Table, documents: pl.DataFrame) -> None:
     if lacking == documents.height:
         raise InputError(
             f"{table.name}: none of its {lacking:,} documents is judged; do the names of queries "
-            "and documents agree? Of names of runs see the recipe 'Two runs and verdicts'",
+            "and documents agree?",
             see="names",
         )
     if lacking:

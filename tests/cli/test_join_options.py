@@ -1,4 +1,4 @@
-"""Judgements and sides on the command line."""
+"""Judgements, runs and sides on the command line."""
 
 import json
 
@@ -12,12 +12,16 @@ LINES = [
     {"query": "q", "a": ["d1", "d2"], "b": ["d2", "d3"], "winner": "a"},
     {"query": "q", "a": ["d3", "d1"], "b": ["d1", "d9"], "winner": "b"},
 ]
+RUNS = ["--run-a", "old.txt", "--run-b", "new.txt"]
 
 
 @pytest.fixture
 def folder(here):
     (here / "qrels.txt").write_text(QRELS)
     write_lines(here / "log.jsonl", LINES)
+    (here / "old.txt").write_text("q Q0 d1 1 2 old\nq Q0 d2 2 1 old\n")
+    (here / "new.txt").write_text("q Q0 d3 1 2 new\nq Q0 d1 2 1 new\n")
+    (here / "verdicts.csv").write_text("query,winner,rater\nq,old,ann\nq,old,bob\n")
     return here
 
 
@@ -35,6 +39,7 @@ def folder(here):
             [[[2, 1], [1, 0]], [[2, 2], [0, 2]]],
         ),
         (["log.jsonl", "--qrels", "qrels.txt", "--depth", "1"], [[[2], [1]], [[2], [0]]]),
+        (["verdicts.csv", "--qrels", "qrels.txt", *RUNS, "--depth", "2"], [[[2, 1], [0, 2]]] * 2),
     ],
 )
 def test_convert_joins(dcglearn, folder, options, expected):
@@ -51,6 +56,8 @@ def test_convert_joins(dcglearn, folder, options, expected):
     ("options", "message"),
     [
         (["log.jsonl"], "a holds the grade 'd1'"),
+        (["log.jsonl", "--run-a", "old.txt"], "--run-a, --run-b and --qrels go together"),
+        (["log.jsonl", *RUNS], "--run-a, --run-b and --qrels go together"),
         (["log.jsonl", "--qrels", "qrels.txt", "--ratings"], "no 'rating'"),
         (["log.jsonl", "--qrels", "qrels.txt", "--scale", "Bad,Good"], "qrels.txt"),
         (
@@ -68,6 +75,29 @@ def test_options_that_do_not_fit_are_refused(misuse, folder, options, message):
     misuse(message, "convert", *options)
 
 
+SHEETS = {
+    "letters": ("query,left,right,winner", "q,A,B,A", "q,B,A,A"),
+    "sides": ("query,left,right,winner", "q,old,new,left", "q,new,old,right"),
+    "names of systems": ("query,left_model,right_model,winner", "q,A,B,old", "q,B,A,old"),
+    "systems of a and b": ("query,system_a,system_b,winner", "q,old,new,a", "q,new,old,b"),
+    "ties too": ("query,Left,Right,winner", "q,A,B,A", "q,B,A,Right", "q,B,A,tie"),
+}
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_a_sheet_that_says_which_run_stood_where_is_read_by_it(dcglearn, folder, sheet):
+    (folder / "sheet.csv").write_text("\n".join(SHEETS[sheet]))
+    joined = ("--qrels", "qrels.txt", *RUNS, "--depth", "2", "-o", "log2.jsonl")
+    status, _, words = dcglearn("convert", "sheet.csv", *joined)
+    assert (
+        status == 0
+        and "columns: a is the run in the column " in words
+        and "old won 2 of 2" in words
+    )
+    log = read_preferences(folder / "log2.jsonl", as_is=True)
+    assert log.preferred[:2].tolist() == [[2, 1]] * 2 and log.other[:2].tolist() == [[0, 2]] * 2
+
+
 def test_own_names_of_columns_hold_beside_judgements(dcglearn, folder):
     lines = ["Query ID,Left docs,Right docs,Verdict,Prüfer", "q,d1 d2,d2 d3,Links,Jörg"]
     (folder / "own.csv").write_text("\n".join(lines))
@@ -80,15 +110,19 @@ def test_own_names_of_columns_hold_beside_judgements(dcglearn, folder):
         assert (line["a"], line["b"], line["rater"]) == ([2, 1], [1, 0], "Jörg")
 
 
-SHEETS = ("query,winner\nq,old\n", "query,left,right,winner\nq,old,new,new\n")
+REFUSED_SHEETS = {
+    "the list or the run": ("query,left,right,winner", "q,old,new,A", "q,new,old,A"),
+    "both say what was shown left": ("query,left,right,swapped,winner", "q,A,B,no,A"),
+    "a and b are not the two runs": ("query,left,right,winner", "q,Alpha,Beta,Alpha"),
+    "which run stood on one side": ("query,left,winner", "q,A,left"),
+    "has not the query": ("query,winner", "r,A"),
+}
 
 
-@pytest.mark.parametrize("sheet", SHEETS)
-def test_verdicts_on_two_runs_are_refused_by_their_recipe(misuse, folder, sheet):
-    (folder / "sheet.csv").write_text(sheet)
-    if "left" not in sheet:
-        misuse("see the recipe 'Two runs and verdicts'", "convert", "sheet.csv")
-    misuse("see the recipe 'Two runs and verdicts'", "convert", "sheet.csv", "--qrels", "qrels.txt")
+@pytest.mark.parametrize("words", REFUSED_SHEETS)
+def test_a_sheet_that_could_mean_either_run_is_refused(misuse, folder, words):
+    (folder / "sheet.csv").write_text("\n".join(REFUSED_SHEETS[words]))
+    misuse(words, "convert", "sheet.csv", "--qrels", "qrels.txt", *RUNS)
 
 
 @pytest.mark.filterwarnings("ignore:the log counts for")

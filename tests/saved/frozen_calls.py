@@ -399,13 +399,11 @@ def programs() -> dict[str, Any]:
 def joined() -> dict[str, Any]:
     """Make logs of runs with verdicts, and of lists of documents."""
     queries = sorted(judged())[:6]
+    verdicts = [{"query": q, "winner": "ab"[i % 2]} for i, q in enumerate(queries)]
     few = {name: {q: runs()[name][q] for q in queries} for name in ("best", "plain")}
     grades = dl.read_judgements(judged())
-    docs = pl.col("document").sort_by("score", "document", descending=True).head(5)
-    tops = [run.frame.group_by("query").agg(docs) for run in dl.read_runs(few)]
-    shown = tops[0].join(tops[1], on="query", suffix="_b").sort("query")
-    shown = shown.with_columns(docs_a="document", docs_b="document_b")
-    shown = shown.with_columns(winner=pl.Series(["a", "b"] * 3))
+    ranked = [{name: few[name]} for name in ("best", "plain")]
+    shown = dl.io.with_runs(verdicts, *ranked, depth=5)
     lists = [
         {"query": q, "a": ["d01", "d03"], "b": ["d02", "d05"], "winner": "ab"[i % 2]}
         for i, q in enumerate(queries)
