@@ -342,7 +342,7 @@ def evaluate(
     empty : float
         NDCG of a query whose best ranking has value 0. Some libraries, such as LightGBM, take
         1.
-    duplicates : {"error", "first", "last", "mean", "median", "majority"}
+    duplicates : {"error", "first", "last"}
         What to do with a document that occurs twice for one query. "first" suits joined runs, if it
         is the one shown.
     bounds : bool

@@ -203,8 +203,8 @@ def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:
         yield "the records", _records("the records", data)
     else:
         raise InputTypeError(
-            f"a {type(data).__name__} is no log: give a path, a data frame or dictionaries; see "
-            "the recipe 'Tuples'"
+            f"a {type(data).__name__} is no table: give a path, a data frame or dictionaries; "
+            "see the recipe 'Tuples'"
         )
 
 

@@ -136,7 +136,7 @@ def segment_test(
     parts = [single_verdicts(judged[labels == names[s]], rng, 4_000 // len(large)) for s in large]
     with stage("segments"), one_blas_thread():
         common = fit_log(joined(parts), DCGOptions())
-        alone = replace(common.model, own_logits=np.zeros(1), own_biases=np.zeros(1))
+        alone = replace(common.model, own=np.zeros((2, 1)))
 
         def gain_of(pairs: Pairs) -> float:
             """Return by how much a DCG and a judge for each segment lower the objective."""

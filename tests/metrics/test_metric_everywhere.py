@@ -28,7 +28,6 @@ SUMS = {
     "similarity": lambda m: similarity(m, OTHER),
     "prior": lambda m: dl.DCGLearner(loss="robust", prior=m).fit(LOG).dcg_.gains,
     "start": lambda m: dl.DCGLearner(loss="robust", start=m).fit(LOG).dcg_.gains,
-    "start of W": lambda m: dl.UtilityLearner(max_iter=1, tol=1.0).fit(LOG, start=m).utility_,
     "objective": lambda m: ApproxNDCG(m)(np.arange(LOG.depth) / 10, DOCUMENTS)[0],
     "curve": lambda m: dl.plots.dcg_figure([OTHER, m]).axes[1].lines[1].get_ydata(),
 }
