@@ -80,11 +80,11 @@ def likelihood(n: int, n_levels: int = 0, n_raters: int = 1) -> Callable[[], Any
 
 
 def pair_sums(n: int) -> Callable[[], Any]:
-    from dcglearn.learning.pair_sums import pair_sums
+    from dcglearn.learning.pair_sums import QPPairs
 
-    (first, second), one = ordered(n), np.ones(1)
+    pairs = QPPairs(*ordered(n), np.ones(1), np.ones(1))
     weights = np.outer(1 / np.log2(np.arange(2, 12)), np.arange(5.0) / 20)
-    return lambda: [pair_sums(first, second, one, one, weights) for _ in range(-(-100_000 // n))]
+    return lambda: [pairs.evaluate(weights) for _ in range(-(-100_000 // n))]
 
 
 def arrays(n_queries: int, length: int) -> Callable[[], Any]:

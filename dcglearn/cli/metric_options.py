@@ -8,7 +8,7 @@ from typing import Any
 
 from dcglearn.cli.command import input_row
 from dcglearn.cli.options import say
-from dcglearn.foundation.validation import Fields, InputError, pointer
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.reading import METRICS, SCORING, metric_or_name, resolved
 from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.metrics.textbook import is_metric_file
@@ -48,8 +48,7 @@ def _with_remedy(warning: ScaleWarning) -> str:
     size = max(warning.declared.values())
     return (
         f"{warning.fact}; give --grades {size} if the scale is the same and its top grade does not "
-        f"occur, or map the metric to the data's grades in Python (DCG.map_grades) "
-        f"{pointer('scales')}"
+        "occur, or map the metric to the data's grades in Python (DCG.map_grades)"
     )
 
 

@@ -342,7 +342,7 @@ def evaluate(
     empty : float
         NDCG of a query whose best ranking has value 0. Some libraries, such as LightGBM, take
         1.
-    duplicates : {"error", "first", "last", "mean", "median", "majority"}
+    duplicates : {"error", "first", "last"}
         What to do with a document that occurs twice for one query. "first" suits joined runs, if it
         is the one shown.
     bounds : bool
@@ -488,8 +488,7 @@ def _check_metric(
         raise InputError(
             f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
             f"{grades_of(metric.n_grades)}; map the grades of the judgements to its own "
-            "(DCG.map_grades)",
-            see="scales",
+            "(DCG.map_grades)"
         )
 
 

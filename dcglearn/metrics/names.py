@@ -133,7 +133,7 @@ def metric_name(word: str, name: str = "metric") -> MetricName:
         textbook_gains(gain, np.zeros(1))
         textbook_discounts(discount, 1)
     except InputError as error:
-        raise error.told(f"{about}: there is no such file, and ") from None
+        raise InputError(f"{about}: there is no such file, and {error}") from None
     made = partial(DCG.standard, gain=gain, discount=discount)
     return MetricName(match["stem"], depth, made, gain=gain, discount=discount)
 

@@ -173,8 +173,7 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
         return metric.weights
     raise InputTypeError(
         f"{name} is a list utility, whose values are no sums over positions: certificates and "
-        "similarity are only true of a DCG (disagreement takes both)",
-        see="only-a-dcg",
+        "similarity are only true of a DCG (disagreement takes both)"
     )
 
 
@@ -249,8 +248,7 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     given = f"{name} is {'an' if kind.__name__[0] in 'AEIaei' else 'a'} {kind.__name__}"
     if issubclass(kind, METRICS) and tuple(accept) == ONLY_DCG:
         raise InputTypeError(
-            f"{given}, no sum of gains times discounts; what is asked for is only true of a DCG",
-            see="only-a-dcg",
+            f"{given}, no sum of gains times discounts; what is asked for is only true of a DCG"
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept)
     raise InputTypeError(f"{given}; give {kinds}, its file, or a name such as exponential-log2@10")

@@ -187,7 +187,7 @@ def kind_in(values: Fields, kinds: Sequence[type[Kind]]) -> type[Kind]:
     written = values.get("format"), values.get("version")
     if written[0] not in by_name:
         expected = " or ".join(f'"{name}"' for name in by_name)
-        raise InputError(f'"format" is {written[0]!r}, expected {expected}', see="only-a-dcg")
+        raise InputError(f'"format" is {written[0]!r}, expected {expected}')
     if type(written[1]) is not int or not 1 <= written[1] <= VERSION:
         raise InputError(
             f'"version" is {written[1]!r}, expected 1 to {VERSION}; if it is of a later dcglearn, '

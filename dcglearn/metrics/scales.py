@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
-from dcglearn.foundation.validation import pointer
-
 
 class ScaleWarning(UserWarning):
     """A metric has gains for more grades than the data have: the two scales may not be the same.
@@ -36,7 +34,7 @@ class ScaleWarning(UserWarning):
         super().__init__(
             f"{self.fact}; give DCG.map_grades the grade of the metric that each grade of the data "
             "stands for, or give the data its n_grades if the scale is the same and its top grade "
-            "does not occur " + pointer("scales")
+            "does not occur"
         )
 
 

@@ -107,8 +107,7 @@ def _from_fields(fields: Fields) -> Any:
     if fields.pop("sha256", None) != checksum(fields):
         raise InputError(
             "the model is damaged or was changed: it has another SHA-256; use a copy, or train "
-            "again",
-            see="damaged",
+            "again"
         )
     if fields["kind"] not in KINDS:
         raise InputError(f"holds a {fields['kind']}; models are {', '.join(KINDS)}")

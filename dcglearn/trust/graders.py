@@ -46,7 +46,7 @@ from dcglearn.reading.read import read_preferences, read_table, rows_of
 from dcglearn.reading.shapes import lists_of_documents, with_grades
 from dcglearn.reading.tables import table_of as rows_in
 from dcglearn.trust.held_out import best_textbook
-from dcglearn.trust.resampling import FEWEST_HELD_OUT, FEWEST_UNITS, folds
+from dcglearn.trust.resampling import FEWEST_HELD_OUT, FEWEST_UNITS, folds, unit_of
 
 GRADER = ("grader", "judge", "labeller", "labeler", "annotator", "model")
 """Columns that say whose grades the rows of one table are."""
@@ -434,13 +434,10 @@ def _rated_pairs(rating: Floats, user: Any, random_state: int) -> tuple[Indices,
 
 def _units(log: Preferences, rows: Clusters | None, fewest: int) -> tuple[str, Clusters]:
     """Return the independent unit of verdicts, and the number of each pair's two units."""
-    for name in ("rater", "query"):
-        labels = getattr(log, name)
-        if labels is not None and len(np.unique(labels)) >= fewest:
-            return name, (numbered(labels),) * 2
-    if rows is not None:
-        return "list", rows
-    return "pair", (np.arange(len(log)),) * 2
+    by = unit_of(log, fewest=fewest)
+    if by in ("rater", "query"):
+        return by, log.clusters(by)
+    return ("pair", log.clusters(None)) if rows is None else ("list", rows)
 
 
 def _metric(train: Preferences) -> DCG:

@@ -38,7 +38,10 @@ def test_a_learned_metric_and_its_file_tell_of_the_log(tmp_path, dcglearn):
 def test_values_of_other_grades_or_deeper_come_with_that_sentence(tmp_path):
     dcg = learned()
     graded = replace(dcg, learned_from=replace(dcg.learned_from, grader="a language model"))
-    judged, run = {"q": {"a": 2, "b": 1}}, {"old": {"q": ["b", "a"]}, "new": {"q": ["a", "b"]}}
+    judged, run = (
+        {"q": {"a": 2, "b": 1}},
+        {"old": {"q": {"b": 2, "a": 1}}, "new": {"q": {"a": 2, "b": 1}}},
+    )
     same = dl.evaluate(judged, run, {"own": graded})
     assert not any("learned from" in note for note in same.notes)
 
