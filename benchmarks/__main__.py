@@ -38,9 +38,10 @@ PEERS = (
 )  # fmt: skip
 NOTES = {
     "margin_qp": (
-        "In processor time and in turn with other commits: the fit to 1,000,000 pairs takes .95 of "
-        "the time at 3320e74, before the solver became slower, and .57 of that at 7cd18d1, when it "
-        "was slowest. The likelihood and its derivatives take 1.01 to 1.02 times as long as at "
+        "On a busy machine, in processor time and in turn with other commits "
+        "(`benchmarks/against.py COMMIT`): the fit to 1,000,000 pairs takes .95 of the time at "
+        "3320e74, before the solver became slower, and .57 of that at 7cd18d1, when it was "
+        "slowest. The likelihood and its derivatives take 1.01 to 1.02 times as long as at "
         "c024d851, before position biases were estimated, at 500, 10,000 and 100,000 pairs."
     ),
     "evaluate": (

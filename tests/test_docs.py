@@ -469,9 +469,8 @@ def metrics():
     lists = np.random.default_rng(0).choice([-2, 0, 1, 2], (2, 300, 3))
     log = dcglearn.simulate.judge(dcglearn.DCG([0, 1, 3], [1, 0.6, 0.5], power=1.0), *lists)
     yield "dcg", dcglearn.bands(log, dcglearn.DCGLearner(power="free")).metric.to_dict()
-    for family, kind in (("RBP", "dcg"), ("ERR", "list_utility")):
-        for metric in dcglearn.evaluation.textbook_list_metrics(3, 2)[family].values():
-            yield kind, metric.to_dict()
+    for metric in dcglearn.evaluation.textbook_list_metrics(3, 2).values():
+        yield "dcg" if isinstance(metric, dcglearn.DCG) else "list_utility", metric.to_dict()
     yield "utility", dcglearn.Utility([[0, 1], [0, 0.5]]).to_dict()
     yield "list_utility", dcglearn.ListUtility([0, 0.4, 1], [1, 0.6], stops=[0, 0.5, 1]).to_dict()
     for line in (ROOT / "examples" / "side_by_side.jsonl").read_text().splitlines()[:20]:

@@ -107,11 +107,13 @@ def programme(log, _, **parameters):
 
 def round_trip(log, folder, suffix):
     path = folder / f"log.{suffix}"
+    if log.ratings is not None:
+        refused("say less than the ratings", log.save, path)
+        return log
     log.save(path)
     scale = {"n_grades": log.n_grades} if log.grade_names is None else {"scale": log.grade_names}
     again = dl.read_preferences(path, **scale)
     assert columns(again) == columns(log)
-    assert (again.ratings is None) == (log.ratings is None)
     return again
 
 
@@ -137,6 +139,8 @@ def people(log, _):
 
 
 def as_table(log):
+    if log.ratings is not None:
+        return log
     again = dl.read_preferences(log.to_polars(), scale=log.grade_names) if log.grade_names else None
     return again or dl.read_preferences(log.to_polars(), n_grades=log.n_grades)
 
@@ -277,7 +281,7 @@ def test_every_function_takes_every_log(kind, function, tmp_path):
 @pytest.mark.parametrize(("kind", "command"), cases(COMMANDS))
 def test_every_command_takes_every_log(kind, command, tmp_path, dcglearn):
     log = tmp_path / "log.jsonl"
-    made(kind).save(log)
+    made(kind).changed(rated=None, units=None).save(log)
     status, _, words = dcglearn(*COMMANDS[command].format(log=log, folder=tmp_path).split())
     assert status in (0, 2)
     assert status == 0 or kind == "six pairs", words

@@ -116,10 +116,10 @@ def _of_judges(fit: Fit) -> list[str]:
         notes.append("most, by rater: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
 
     # position bias, where sides are known
-    if len(fit.curves.biases):
+    if fit.points.biases is not None:
         from scipy.special import expit
 
-        won = expit(fit.curves.biases).mean()
+        won = expit(fit.points.biases).mean()
         notes.append(
             f"position bias: of two equal lists, the one shown first wins {won:.0%} "
             "(50% is no bias)"

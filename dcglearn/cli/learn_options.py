@@ -27,7 +27,7 @@ class CurveOptions:
         "logistic: judges whose only errors are those on close pairs.", "robust"
     )
     prior: str | None = model_row(
-        "Draw the curves to this file, GAIN-DISCOUNT or reader:NAME, and weigh it beside "
+        "Draw the curves to this file, GAIN-DISCOUNT, and weigh it beside "
         "textbooks; for small logs.",
         metavar="METRIC",
     )

@@ -44,8 +44,8 @@ def convert(
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
 
     Columns by position become lists, words become grades and winners, names of documents become
-    grades, and rated lists become the pairs that they imply. Sides, open questions and superseded
-    verdicts stay as they are. Tables of other shapes become such a table by a recipe of the docs.
+    grades. Rated lists (--ratings), sides, open questions and superseded verdicts stay as they are.
+    Tables of other shapes become such a table by a recipe of the docs.
     """
     inputs = [*log, prompts, *joins.inputs]
     check_outputs(reading.skip_bad, force=force, log=output, inputs=inputs)
@@ -59,15 +59,13 @@ def convert(
         source, reading = joins.joined(source, reading)
 
     # read it: as pairs, or row for row
-    if reading.ratings or inconsistent != "keep":
-        if reading.ratings and inconsistent != "keep":
+    if inconsistent != "keep":
+        if reading.ratings:
             raise InputError("--inconsistent is for pairs: leave it out with --ratings")
-        pairs = reading.read(source)
-        pairs = pairs if inconsistent == "keep" else dl.trust.reconciled(pairs, inconsistent)
-        found: Any = pairs
-        frame, names = pairs.to_polars(), pairs.grade_names
+        found: Any = dl.trust.reconciled(reading.read(source), inconsistent)
+        frame, names = found.to_polars(), found.grade_names
     else:
-        frame, found = native_frame(source, **reading.options)
+        frame, found = native_frame(source, ratings=reading.ratings, **reading.options)
         names = found.scale.names
 
     # what was recognised, and left out
@@ -78,7 +76,7 @@ def convert(
         say(line)
 
     # write the log
-    depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
+    depth = int(frame["list" if reading.ratings else "a"].list.len().max() or 0)
     write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dcglearn.cli.command import input_row
 from dcglearn.cli.options import say
-from dcglearn.foundation.validation import Fields, InputError, pointer
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.reading import METRICS, SCORING, metric_or_name, resolved
 from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.metrics.textbook import is_metric_file
@@ -48,8 +48,7 @@ def _with_remedy(warning: ScaleWarning) -> str:
     size = max(warning.declared.values())
     return (
         f"{warning.fact}; give --grades {size} if the scale is the same and its top grade does not "
-        f"occur, or map the metric to the data's grades in Python (DCG.map_grades) "
-        f"{pointer('scales')}"
+        "occur, or map the metric to the data's grades in Python (DCG.map_grades)"
     )
 
 
@@ -60,9 +59,9 @@ def files_and_names(metrics: list[str], accept: Sequence[type] = SCORING) -> Fie
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> Fields:
-    """Return metrics by name; names take the files' or readers' grades, or 5, and largest depth."""
+    """Return metrics by name; names take the files' grades, or 5, and largest depth."""
     parsed = [metric_or_name(name, accept=METRICS) for name in names]
-    if all(metric.n_grades is None for metric in parsed):
+    if not any(hasattr(metric, "n_grades") for metric in parsed):
         n_grades = n_grades or 5
     metrics, labels = resolved(parsed, names, n_grades=n_grades)
     return {

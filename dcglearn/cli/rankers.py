@@ -123,7 +123,8 @@ class ModelOptions:
                 f"--objective {objective} is of linear models; trees take {', '.join(LOSSES)}"
             )
         if objective == "rsrank":
-            return dl.rankers.SparseRanker(dcg)
+            loss = losses.RSRank(dcg, depth=None)
+            return dl.LinearRanker(loss, metric=dcg, l1="path", max_iter=200, tol=1e-4)
         if objective == "ranksvm":
             return dl.rankers.RankSVMRanker(metric=dcg)
         if objective == "ridge":
@@ -363,6 +364,6 @@ def _report(
     if hasattr(ranker, "n_trees_"):
         facts.append(f"it holds {ranker.n_trees_} of {ranker.n_trees} trees")
         facts.append(f"the most important features are {most_important(ranker)}")
-    if hasattr(ranker, "features_"):
-        facts.append(f"{len(ranker.features_)} of {queries.shape[1]} features remain")
+    if objective == "rsrank":
+        facts.append(f"{(ranker.coef_ != 0).sum()} of {queries.shape[1]} features remain")
     return TrainingReport(name, objective, values, facts)

@@ -123,21 +123,12 @@ class ConvertReading(LogReading):
     middle: float | None = input_row(
         "Winners are numbers, larger ones prefer b: what is a tie, 4 on 1..7.", metavar="NUMBER"
     )
-    equal_groups: bool = input_row("With --ratings: a group counts once.", False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.equal_groups and not self.ratings:
-            raise InputError("--equal-groups goes with --ratings")
         if self.middle is not None and (self.winner_words is not None or self.ratings):
             other = "--ratings" if self.ratings else "--winner-words"
             raise InputError(f"--middle is for winners that are numbers: leave out {other}")
-
-    def read(self, log: Any) -> Preferences:
-        """Return a log of pairs or of rated lists."""
-        if self.ratings:
-            return dl.read_ratings(log, equal_groups=self.equal_groups, **self.options)
-        return dl.read_preferences(log, **self.options)
 
     @property
     def options(self) -> Fields:
@@ -153,8 +144,8 @@ def read_llm(path: str, n_grades: int) -> Preferences:
     except InputError as error:
         if "outside 0.." not in error.args[0]:
             raise
-        scale = f"; --llm is read on people's scale, 0 to {n_grades - 1}"
-        raise error.told(after=scale) from None
+        scale = f"--llm is read on people's scale, 0 to {n_grades - 1}"
+        raise InputError(f"{error}; {scale}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,8 +189,8 @@ class JoinOptions:
     unjudged: str = input_row(
         "With --qrels: the grade of an unjudged document.", "unknown", metavar="unknown|drop|GRADE"
     )
-    duplicates: Literal["error", "first", "last", "mean", "median", "majority"] = input_row(
-        "With --qrels: what to do with a document judged twice, as by several raters.", "error"
+    duplicates: Literal["error", "first", "last"] = input_row(
+        "With --qrels: what to do with a document judged twice.", "error"
     )
 
     def __post_init__(self) -> None:

@@ -249,7 +249,7 @@ class Report(Findings):
 def _direct_dict(learner: Fit) -> Fields:
     """Return what belongs to a DCG fitted directly, as plain Python values."""
     names = ["error_rate", "wrong_share", "rater_error", "scale", "n_effective"]
-    if len(learner.curves.biases):
+    if learner.points.biases is not None:
         names += ["position_bias", "rater_bias"]
     values = {"method": "dcg", **{name: getattr(learner, name) for name in names}}
 

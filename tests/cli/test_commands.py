@@ -281,9 +281,9 @@ def test_ratings_are_held_out_by_list_or_rater(dcglearn, tmp_path):
     status, out, _ = dcglearn("learn", "--ratings", path, "--json", "--holdout", 0.3)
     assert (status, json.loads(out)["held_out"]["by"]) == (0, "list")
     write_lines(path, [{**line, "group": f"u{i % 5}"} for i, line in enumerate(lines)])
-    pairs = tmp_path / "pairs.jsonl"
-    assert dcglearn("convert", path, "--ratings", "--equal-groups", "-o", pairs)[0] == 0
-    status, out, _ = dcglearn("learn", pairs, "--json", "--holdout", 0.3)
+    rated = tmp_path / "rated.jsonl"
+    assert dcglearn("convert", path, "--ratings", "-o", rated)[0] == 0
+    status, out, _ = dcglearn("learn", "--ratings", rated, "--json", "--holdout", 0.3)
     assert (status, json.loads(out)["held_out"]["by"]) == (0, "rater")
 
 

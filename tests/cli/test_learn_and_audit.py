@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import dcglearn as dl
@@ -61,9 +62,15 @@ KINDS = ("plain", "ties", "weights", "one rater", "segments and times", "rated l
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_held_out_judgements_are_told_of_in_both(dcglearn, tmp_path, kind):
-    path = tmp_path / "log.jsonl"
-    LOGS[kind]().save(path)
-    options = (path, "--baseline", "linear-log2", "--grades", 4, "--seed", 1, "--json")
+    path, log = tmp_path / "log.jsonl", LOGS[kind]()
+    ratings = log.ratings is not None
+    if ratings:
+        counts = {name: getattr(log.ratings, name) for name in ("group", "rating", "weight")}
+        pl.DataFrame({"list": log.ratings.lists[log.ratings.list], **counts}).write_ndjson(path)
+    else:
+        log.save(path)
+    options = (path, *["--ratings"] * ratings, "--baseline", "linear-log2", "--grades", 4)
+    options += ("--seed", 1, "--json")
     learned = json.loads(dcglearn("learn", *options)[1])
     audited = json.loads(dcglearn("audit", *options)[1])
 

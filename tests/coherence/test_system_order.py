@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from dcglearn import DCG, evaluate, read_judgements, read_runs, system_order
-from dcglearn.coherence.order_of_systems import Swap, _mean_counts, _p_values, _swaps, tau_ap
+from dcglearn.coherence.order_of_systems import Swap, _mean_counts, _p_values, _swaps
 from dcglearn.coherence.theorems import surpasses
 from dcglearn.evaluation import Judgements, Run
 from dcglearn.evaluation.kernel import Lists
@@ -281,23 +281,6 @@ def test_one_beats_another_exactly_if_it_does_under_every_dcg():
         steps = [DCG(g, d) for g in np.tri(4, 3, -1).T for d in np.tri(3)]
         leads = np.array([float(dcg.score(x)[0] - dcg.score(y)[0]) for dcg in steps])
         assert beats == (leads.min() >= 0 < leads.max())
-
-
-def slow_tau_ap(truth, other):
-    order = np.argsort(-other, kind="stable")
-    total = 0.0
-    for i in range(1, len(order)):
-        total += sum(truth[order[j]] > truth[order[i]] for j in range(i)) / i
-    return 2 * total / (len(order) - 1) - 1
-
-
-def test_tau_ap():
-    rng = np.random.default_rng(0)
-    truth, other = rng.normal(size=(2, 12))
-    assert tau_ap(truth, other) == pytest.approx(slow_tau_ap(truth, other))
-    assert tau_ap(truth, truth) == 1 and tau_ap(truth, -truth) == -1
-    ties = np.array([2.0, 2, 1])
-    assert tau_ap(ties, ties) == 1
 
 
 def test_the_order_of_systems():

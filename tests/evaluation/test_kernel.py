@@ -207,13 +207,6 @@ def test_marks_below_0_in_arrays():
     refused("give one of error, zero", evaluate_arrays, [[1]], [[1]], negative="worst")
 
 
-def test_grades_below_0_are_0_before_raters_are_averaged():
-    judged = pl.DataFrame({"query": "q", "document": ["a", "a", "b"], "grade": [3, -1, 1]})
-    run = {"r": {"q": {"a": 1.0, "b": 2.0}}}
-    found = evaluate(judged, run, "nDCG@2", duplicates="mean", normalise=False)
-    assert found.means[0, 0] == pytest.approx(1 + 1.5 / np.log2(3))
-
-
 def test_click_rates_and_a_long_query_take_little_memory():
     rng = np.random.default_rng(0)
     n = 200_000

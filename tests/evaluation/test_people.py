@@ -272,7 +272,7 @@ def test_a_file_keeps_the_judges(tmp_path):
     # a file without judges is the one of before
     plain = replace(learned, judges=None)
     assert plain.to_dict()["version"] == 1 and plain == learned
-    mapped = learned.map_grades({0: 0, 1: log.n_grades - 1})
+    mapped = learned.map_grades([0, log.n_grades - 1])
     np.testing.assert_array_equal(mapped.judges.draws.gains, read.judges.draws.gains[:, [0, -1]])
 
     # damaged ones are refused

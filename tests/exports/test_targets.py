@@ -17,7 +17,7 @@ SATURATION = ListUtility([0, 0.4, 1], [1, 0.5], stops=[0, 0.2, 0.9])
 
 
 def test_names_of_targets_and_the_nearest_of_an_unknown_one():
-    for word, name in (("ir_measures", "ir-measures"), ("SQL", "sql"), ("sklearn", "scikit-learn")):
+    for word, name in (("ir_measures", "ir-measures"), ("SQL", "sql")):
         assert target_of(word) == name
     for word, near in (
         ("quepit", "quepid"),
@@ -139,7 +139,7 @@ class TestOnTheCommandLine:
 
     def test_the_four_lines_for_pytorch_run(self, dcglearn):
         torch = pytest.importorskip("torch")
-        code = dcglearn("export", "dcg.json", "--to", "torch")[1]
+        code = dcglearn("export", "dcg.json", "--to", "pytorch")[1]
         assert len(code.splitlines()) == 4
         names = {}
         exec(code, names)

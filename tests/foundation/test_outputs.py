@@ -4,6 +4,7 @@ replace.
 
 import os
 import stat
+import tempfile
 import threading
 from pathlib import Path
 
@@ -11,7 +12,6 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.plots import save_figure
@@ -123,23 +123,20 @@ def test_none_is_no_name_and_path_objects_are(here, write):
 
 
 def test_no_room_is_known_before(here, monkeypatch):
-    def full(path: Path, data: bytes) -> None:
+    def full(**_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
     refused(r"x: cannot write there .*No space", refuse_unwritable, "x", force=True)
     assert not names()
 
 
-def test_leftovers_of_killed_writers_are_removed_and_living_ones_kept(here):
-    Path(".dcglearn-killed.dcg.json").write_text("half")
-    Path(".dcglearn-other.jsonl").write_text("of another output")
+def test_two_writers_of_one_file_do_not_meet(here):
     with written_beside("dcg.json") as outer:
         outer.write_text("outer")
-        assert not Path(".dcglearn-killed.dcg.json").exists()
         write("dcg.json", "inner")
-        assert outer.exists()
-    assert names() == [".dcglearn-other.jsonl", "dcg.json"]
+        assert Path("dcg.json").read_text() == "inner"
+    assert names() == ["dcg.json"]
     assert Path("dcg.json").read_text() == "outer"
 
 
@@ -152,10 +149,9 @@ def test_an_error_leaves_the_old_file(here, monkeypatch):
     def fails(*_: Path) -> None:
         raise OSError(5, "Input/output error")
 
-    for name in ("synced", "renamed"):
-        with monkeypatch.context() as patch:
-            patch.setattr(disk, name, fails)
-            refused(r"x: not written .Input/output error.; nothing was changed", write, "x")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fails)
+        refused(r"x: not written .Input/output error.; nothing was changed", write, "x")
     assert names() == ["x"]
     assert Path("x").read_text() == "old"
 

@@ -2,12 +2,14 @@
 asked for.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
+import psutil
 import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
-from dcglearn.foundation import inputs
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.queries import Queries
@@ -61,8 +63,9 @@ def test_tiny_weights_of_shortfalls_keep_its_share_explained():
 
 
 def test_qp_that_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
-    monkeypatch.setattr(inputs, "available", lambda: 1 << 22)
-    lists = np.random.default_rng(0).integers(0, 40, (4, 2, 20))
+    free = SimpleNamespace(available=1 << 28)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+    lists = np.random.default_rng(0).integers(0, 127, (4, 2, 39))
     with pytest.raises(
         InputError, match=r"QP of 20 positions and 40 grades needs .* GB of memory, .*--depth"
     ):

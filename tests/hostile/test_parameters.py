@@ -18,13 +18,7 @@ LOG, QUERIES = random_log(30), tiny(6)
 
 ESTIMATORS = [
     *(dl.DCGLearner, dl.UtilityLearner),
-    *(
-        dl.LinearRanker,
-        dl.rankers.SparseRanker,
-        dl.rankers.PairwiseRanker,
-        dl.rankers.RankSVMRanker,
-        dl.rankers.RidgeRanker,
-    ),
+    *(dl.LinearRanker, dl.rankers.PairwiseRanker, dl.rankers.RankSVMRanker, dl.rankers.RidgeRanker),
     dl.BoostedRanker,
 ]
 
@@ -47,7 +41,7 @@ WRONG = {
 }
 """Values by what they are; most have no meaning for most parameters."""
 
-COUNTS = {"max_iter", "n_restarts", "n_trees", "n_points", "n_rounds", "truncate_every"}
+COUNTS = {"max_iter", "n_restarts", "n_trees", "n_points", "n_rounds"}
 COUNTS |= {"patience", "max_in_a_row", "random_state"}
 
 OPTIONAL = {

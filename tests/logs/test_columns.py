@@ -28,7 +28,7 @@ VALUES = {
 
 def log_with(name):
     return Preferences(
-        [[2, 1], [1, 0], [0, 0]], [[0, 1], [2, 0], [1, 0]], **{name: VALUES[COLUMNS[name].kind]}
+        [[2, 1], [1, 0], [0, 0]], [[0, 1], [2, 0], [1, 0]], **{name: VALUES[COLUMNS[name]["kind"]]}
     )
 
 
@@ -56,7 +56,9 @@ def test_a_line_that_lacks_a_number_counts_as_one(tmp_path):
 
 @table("name", COLUMNS)
 def test_every_column_needs_a_value_a_pair(name):
-    refused(name, Preferences, [[1, 0]], [[0, 1]], **{name: np.array(VALUES[COLUMNS[name].kind])})
+    refused(
+        name, Preferences, [[1, 0]], [[0, 1]], **{name: np.array(VALUES[COLUMNS[name]["kind"]])}
+    )
 
 
 def test_an_unknown_column_is_refused():
@@ -78,7 +80,7 @@ def meanings():
 
 @table("name", [name for name in COLUMNS if name != "tie"])
 def test_the_page_of_formats_shows_every_column(name):
-    ends = ("_a", "_b") if COLUMNS[name].kind == "documents" else ("",)
+    ends = ("_a", "_b") if COLUMNS[name]["kind"] == "documents" else ("",)
     keys = [f"`{JUDGEMENT[f'{name}{end}'].names.split()[0]}`" for end in ends]
     meaning = meanings()[name]
     said = meaning[0].lower() + meaning[1:]

@@ -61,7 +61,7 @@ def test_it_says_how_lengths_count():
     assert "power of the number of results  0.5000" in str(HALF)
     assert repr(HALF).endswith("power=0.5)")
     assert HALF.table.row(-1) == ("power of the number of results", 0.5)
-    assert HALF.normalised().power == HALF.map_grades({0: 0, 1: 2}).power == 0.5
+    assert HALF.normalised().power == HALF.map_grades([0, 2]).power == 0.5
 
 
 def test_evaluation_divides_by_the_results_that_are_there():

@@ -29,7 +29,6 @@ SUMS = {
     "similarity": lambda m: similarity(m, OTHER),
     "prior": lambda m: dl.DCGLearner(loss="robust", prior=m).fit(LOG).dcg_.gains,
     "start": lambda m: dl.DCGLearner(loss="robust", start=m).fit(LOG).dcg_.gains,
-    "start of W": lambda m: dl.UtilityLearner(max_iter=1, tol=1.0).fit(LOG, start=m).utility_,
     "objective": lambda m: ApproxNDCG(m)(np.arange(LOG.depth) / 10, DOCUMENTS)[0],
     "curve": lambda m: dl.plots.dcg_figure([OTHER, m]).axes[1].lines[1].get_ydata(),
 }
@@ -71,9 +70,8 @@ def test_a_word_an_object_and_a_file_have_one_value(word, function, tmp_path):
 def test_what_is_only_true_of_a_dcg_says_so():
     for function in ("compatible", "prior", "objective", "regret", "similarity"):
         for way in ("ERR@3", dl.metric("ERR@3", *SHAPE), "BestGrade@3"):
-            with pytest.raises(dl.InputError) as error:
+            with pytest.raises(dl.InputError, match="DCG"):
                 SUMS[function](way)
-            assert error.value.see == "only-a-dcg", (function, way)
 
 
 @pytest.mark.parametrize("word", ["exponential-log2@5", "ERR@5", "RBP(p=0.5)@5"])

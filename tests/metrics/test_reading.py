@@ -59,29 +59,29 @@ class TestNames:
 
 class TestScales:
     def test_a_map_takes_gains_by_hand(self):
-        mapped = FIVE.map_grades({0: 0, 1: 2, 2: 4})
+        mapped = FIVE.map_grades([0, 2, 4])
         assert mapped == DCG([0, 3, 15], [1, 0.5], grade_names=["bad", "good", "perfect"])
-        assert FIVE.map_grades({0: 0, 1: 0, 2: 3}).grade_names is None
+        assert FIVE.map_grades([0, 0, 3]).grade_names is None
         np.testing.assert_array_equal(
-            FIVE.utility.map_grades({1: 4, 0: 1}).weights, [[1, 15], [0.5, 7.5]]
+            FIVE.utility.map_grades([1, 4]).weights, [[1, 15], [0.5, 7.5]]
         )
         lists = np.random.default_rng(0).integers(-1, 3, (50, 2))
         np.testing.assert_array_equal(
             mapped.score(lists), FIVE.score(np.where(lists < 0, -1, 2 * lists))
         )
-        assert isinstance(FIVE.utility.map_grades({0: 4}), Utility)
+        assert isinstance(FIVE.utility.map_grades([4]), Utility)
 
-    @table(
-        ("mapping", "words"),
+    @pytest.mark.parametrize(
+        ("grades", "words"),
         [
-            ({}, "without a gap"),
-            ({0: 0, 2: 1}, "without a gap"),
-            ({-1: 0, 0: 0}, "0, 1, 2, ..."),
-            ({0: 5}, "metric has 5 gr"),
+            ([], "no grade is given; the metric has 5 grades"),
+            ([0, 5], r"the map of grade 1.*5 grades \(0..4\)"),
+            ([-1], "the map of grade 0"),
+            ([0.5], "the map of grade 0"),
         ],
     )
-    def test_maps_that_do_not_fit(self, mapping, words):
-        refused(words, FIVE.map_grades, mapping)
+    def test_maps_that_do_not_fit(self, grades, words):
+        refused(words, FIVE.map_grades, grades)
 
     def test_an_evaluation_warns_once_and_names_both(self):
         with pytest.warns(ScaleWarning) as said:
@@ -101,7 +101,7 @@ class TestScales:
     @pytest.mark.filterwarnings("error")
     def test_scales_that_match_are_quiet(self):
         evaluate(read_judgements(JUDGED, n_grades=5), RUN, FIVE)
-        evaluate(JUDGED, RUN, FIVE.map_grades({0: 0, 1: 2, 2: 4}))
+        evaluate(JUDGED, RUN, FIVE.map_grades([0, 2, 4]))
         FIVE.ndcg([[1, 0], [2, 0]])
         coherence(FIVE, "linear-log2@2", [2, 1, 0])
         refused(r"judgements, .*: grade 2 lies outside 0\.\.1", read_judgements, JUDGED, n_grades=2)

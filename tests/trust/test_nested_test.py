@@ -167,16 +167,16 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     fit = fit_log(log, DCGOptions())
     model = Model(depth=4, n_grades=4, ties=fit.ties, n_levels=fit.facts.n_levels, centre=sharp)
     at, theta = model.places, np.zeros(model.places.n)
-    theta[at.alpha], theta[at.delta] = log_curves(DCG.gains, DCG.discounts)
+    theta[: at.delta.stop] = log_curves(DCG.gains, DCG.discounts)
     theta[at.sharpness], theta[at.error], theta[at.thresholds] = sharp, error, rise
     return replace(fit, function=replace(fit.function, model=model, share=1.0), theta=theta)
 
 
 def expected(model, theta, lists):
     """Return the chance that the first list of each pair is named, and that of a tie."""
-    curves = model.curves(theta)
-    z = curves.sharpness * (curves.gains[lists] @ curves.discounts @ [1, -1])
-    cut, error = curves.thresholds[1] if model.ties else 0.0, curves.errors[0]
+    points = model.points(theta[None])
+    z = points.gains[0][lists] @ points.discounts[0] @ [1, -1]
+    cut, error = points.thresholds[0, 1] if model.ties else 0.0, points.errors[0, 0]
     ahead, behind = 1 / (1 + np.exp(cut - z)), 1 / (1 + np.exp(cut + z))
     return (1 - error) * ahead + error * behind, 1 - ahead - behind
 

@@ -161,7 +161,8 @@ def test_free_weights_are_the_best_of_all_near_the_product():
         loss = np.logaddexp(0, score[1] - score[0]).sum() * min(1, log.n_lists / len(log))
         return loss + 0.5 * ((increments(weights) - increments(product)) ** 2).sum()
 
-    product = fit_log(log, DCGOptions(loss="logistic")).curves.weights
+    points = fit_log(log, DCGOptions(loss="logistic")).points
+    product = np.outer(points.discounts, points.gains)
     best = result.free.weights
     assert result.statistic == pytest.approx(2 * (objective(product) - objective(best)), abs=1e-3)
     assert increments(best).min() > -1e-12
