@@ -153,7 +153,8 @@ def disagreement_section(inputs: Inputs) -> Section:
         told = "; no judgement of the log is on such a pair: ask for some"
         if judgements:
             told = f"; {judgements:,} held-out judgements are on such pairs"
-        order = f"{LEARNED} and {inputs.name} order {100 * share:.1f}% of all pairs of lists"
+        of_pairs = "pairs of the same grades" if proof.rankings.reordered else "all pairs of lists"
+        order = f"{LEARNED} and {inputs.name} order {100 * share:.1f}% of {of_pairs}"
         sentence = f"{order} differently{told}"
     unproven = "it is not proven whether they can disagree at all"
     numbers: Fields = {

@@ -232,7 +232,7 @@ def write_figure(draw: Callable[[], Figure], plot: Path | None, *, force: bool) 
     try:
         save_figure(draw(), plot, force=force)
     except InputError as error:
-        raise error.told(after="; the results without the picture are complete") from None
+        raise InputError(f"{error}; the results without the picture are complete") from None
     except (ValueError, RuntimeError, MemoryError) as error:  # matplotlib's own errors
         raise InputError(
             f"{plot}: cannot be drawn ({error}); the results without it are complete"
