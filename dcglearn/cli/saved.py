@@ -100,7 +100,7 @@ def export(
 def _metrics(names: list[str], n_grades: int | None) -> Fields:
     """Return metrics by name; names take the files' or readers' grades, or 5, and largest depth."""
     parsed = [metric_or_name(name, accept=METRICS) for name in names]
-    if all(metric.n_grades is None for metric in parsed):
+    if not any(hasattr(metric, "n_grades") for metric in parsed):
         n_grades = n_grades or 5
     metrics, labels = resolved(parsed, names, n_grades=n_grades)
     return {

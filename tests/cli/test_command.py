@@ -104,7 +104,7 @@ WRONG = {
     "learn log.jsonl --method robus": "Invalid value for '--method': 'robus' is not one of 'dcg'",
     "train a.svm -o m.json --objective approx": "takes approx-ndcg, smooth-ndcg",
     "train a.svm -o m.json -p n_trees": "-p n_trees: give NAME=VALUE",
-    "train a.svm -o m.json -p trees=3": "LinearRanker has no such parameter; it has ",
+    "train a.svm -o m.json -p trees=3": "-p trees: LinearRanker has no such parameter; it has ",
 }
 
 

@@ -34,7 +34,7 @@ def tossed():
     return log.changed(preferred=sides[0], other=sides[1])
 
 
-OF_LOGS = {**LOGS, "coins": tossed}
+OF_LOGS = {kind: log for kind, log in LOGS.items() if "rated" not in kind} | {"coins": tossed}
 
 
 def sentences(printed):

@@ -1,10 +1,12 @@
 """Metrics on the command line: depth of a name, scale of a file beside that of the data."""
 
 import sys
+import warnings
 
 import pytest
 
 from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.scales import ScaleWarning
 
 
 @pytest.fixture
@@ -51,12 +53,14 @@ def test_another_scale_is_one_warning_with_both_named(dcglearn, files, command):
         for run in ("mine", "yours"):
             (files / f"{run}.txt").write_text(f"q Q0 a 0 1 {run}\nr Q0 a 0 1 {run}\n")
     data = {"train": "train.svm", "coherence": "the list of documents"}.get(command[0], "qrels.txt")
-    status, out, err = dcglearn(*command)
-    assert (status, err.count("warning")) == (0, 1) and out
+    with pytest.warns(ScaleWarning) as warned:
+        status, out, _ = dcglearn(*command)
     mismatch = f"five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); give"
-    assert f"warning: {mismatch}" in err and "DCG.map_grades" in err
-    status, out, err = dcglearn(*command, "--grades", 5)
-    assert (status, "warning" in err) == (0, False) and out
+    (message,) = {str(one.message) for one in warned if one.category is ScaleWarning}
+    assert status == 0 and out and message.startswith(mismatch) and "DCG.map_grades" in message
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ScaleWarning)
+        assert dcglearn(*command, "--grades", 5)[0] == 0
 
 
 def test_a_top_grade_that_does_not_occur_is_named_by_grades(dcglearn, files):
@@ -80,14 +84,8 @@ def test_a_top_grade_that_does_not_occur_is_named_by_grades(dcglearn, files):
     )  # its gains are those of a textbook, which has no scale of its own
     DCG([0, 1, 2, 5, 9], [1, 0.5]).save("five.json")
     assert dcglearn(*command, "--force")[0] == 0
-    status, _, err = dcglearn("rank", "model.json", "train.svm")
-    assert (
-        status == 0
-        and err.count(
-            "warning: the metric of model.json has gains for 5 grades (0..4), but train.svm"
-        )
-        == 1
-    )
+    with pytest.warns(ScaleWarning, match="the metric of model.json has gains for 5 grades"):
+        assert dcglearn("rank", "model.json", "train.svm")[0] == 0
 
 
 def test_the_depth_used_is_printed(dcglearn, files):

@@ -28,7 +28,7 @@ def test_verbose_logs_to_standard_error_and_changes_no_result(dcglearn, log):
         assert (status, out) == quiet[:2]
         lines = [line for line in err.splitlines() if " dcglearn." in line]
         assert sum("log.jsonl: 60 rows" in line for line in lines) == 1
-        assert sum("QP with C=1: relative duality gap" in line for line in lines) == 1
+        assert any("QP with C=1: relative duality gap" in line for line in lines)
     assert not logging.getLogger("dcglearn").handlers  # a later command is quiet again
     assert logging.getLogger("dcglearn").level == logging.NOTSET
 
