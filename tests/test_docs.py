@@ -184,7 +184,7 @@ def test_readme_and_tutorials_can_be_followed_in_one_folder(shell, workplace):
 
     # no two pages name one output, in the text either
     pages = ROOT / "README.md", *tutorials
-    option = r"(?:-o|--plot|--report-out|--log)\s+([\w.]+)"
+    option = r"(?:-o|--plot|--log)\s+([\w.]+)"
     named = [{*re.findall(option, page.read_text())} for page in pages]
     assert sum(map(len, named)) == len(set().union(*named)) > 10
 
@@ -468,7 +468,7 @@ def test_pages_written_from_the_code_name_every_command(monkeypatch):
     assert {"learn", "ask", "export", "train"} <= {
         *re.findall(r"^### (\w+)$", page, flags=re.MULTILINE)
     }
-    assert "dcglearn learn" in page and "--holdout" in page
+    assert "dcglearn learn" in page and "--bands" in page
     assert re.findall("<[a-z]|x[<>]=", page) == []
     assert changes_page().startswith("# Changelog")
     sys.modules.pop("pages_from_code")
