@@ -16,6 +16,8 @@ WORDS = {
     "interleaving; ubi; label studio; argilla; langsmith; polars",
     "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
     "audit": "audit my metric; is my metric right; metric validation",
+    "which_judge": "thumbs; which judge can i trust; compare llm judges; which llm judge",
+    "two_runs": "side by side verdicts; spreadsheet of verdicts; sign test",
     "evaluation": "significance test; compare two runs; qrels; unjudged documents; pytrec_eval",
     "is_my_ndcg_right": "my own values differ; why is my ndcg different; ndcg above 1; ideal dcg; "
     "idcg",
