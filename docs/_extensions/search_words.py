@@ -30,15 +30,15 @@ WORDS = {
     "export to lightgbm",
     "in_scikit_learn": "sklearn; gridsearchcv; metadata routing; qid; make_scorer; set_output; "
     "sklearn pipeline; groupkfold",
-    "in_lightgbm": "label_gain; lgbmranker; xgbranker; eval_metric; feval",
-    "trees": "lambdamart; lambdarank; lightgbm; gradient boosting",
-    "in_pytorch": "pytorch; torch; differentiable ndcg; neural ranker",
+    "trees": "lambdamart; lambdarank; lightgbm; gradient boosting; label_gain; lgbmranker; "
+    "xgbranker; eval_metric; feval",
     "losses": "approxndcg; smooth ndcg; listwise loss",
+    "in_pytorch": "pytorch; torch; differentiable ndcg; neural ranker",
     "noise_and_judges": "cohen kappa; cohen's kappa; fleiss kappa; krippendorff alpha; "
     "inter-rater agreement; inter-annotator agreement; position bias; bad raters",
     "people": "calibration; brier score; how many people prefer; share of people",
     "bands": "confidence intervals; credible intervals; uncertainty",
-    "own_study": "sample size; power analysis",
+    "reproduce": "sample size; power analysis; own simulation",
     "which_metric": "leaderboard; does the metric matter",
     "coherence": "do metrics disagree; metric disagreement",
 }
