@@ -39,8 +39,8 @@ WORDS = {
     "people": "calibration; brier score; how many people prefer; share of people",
     "bands": "confidence intervals; credible intervals; uncertainty",
     "reproduce": "sample size; power analysis; own simulation",
-    "which_metric": "leaderboard; does the metric matter",
-    "coherence": "do metrics disagree; metric disagreement",
+    "coherence": "do metrics disagree; metric disagreement; leaderboard; does the metric matter; "
+    "does my conclusion depend on the metric",
 }
 """Words by page, separated by semicolons."""
 
