@@ -55,8 +55,8 @@ kernels: $(READY) ## compile the C kernels in place, as an import of a clone doe
 test: $(READY)   ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 
-long: $(READY)   ## run the tests that `make test` leaves out: every benchmark in its quick form, the longest simulations
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 -m long
+long: $(READY)   ## run the tests that `make test` leaves out: benchmarks and studies in their quick form, more kinds of logs (ARGS=FOLDER)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 -m long $(ARGS)
 
 processors: $(READY) ## run the tests that compute under other processors, threads, orders, homes and places (ARGS=haswell, ARGS='--turn 3')
 	$(BIN)/python -m tests.processors $(ARGS)

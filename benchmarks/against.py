@@ -4,8 +4,7 @@ One JSON line per kernel: the median over turns of the processor time of this ch
 that of the commit (the last tag, or else the parent of the last commit), and an interval that holds
 the true median with 95% (its ends are two of the ratios, by the binomial distribution). Both see
 the same inputs. What the other commit cannot do is left out. With --most, the exit status is 1 if
-an interval lies above it. Commits before the kernels were C need numba, which is in the group
-`bench`.
+an interval lies above it.
 
     python benchmarks/against.py [COMMIT] [--quick] [--only WORD] [--turns 15] [--most 1.05]
 """
@@ -80,11 +79,11 @@ def likelihood(n: int, n_levels: int = 0, n_raters: int = 1) -> Callable[[], Any
 
 
 def pair_sums(n: int) -> Callable[[], Any]:
-    from dcglearn.learning.pair_sums import pair_sums
+    from dcglearn.learning.pair_sums import QPPairs
 
-    (first, second), one = ordered(n), np.ones(1)
+    pairs = QPPairs(*ordered(n), np.ones(1), np.ones(1))
     weights = np.outer(1 / np.log2(np.arange(2, 12)), np.arange(5.0) / 20)
-    return lambda: [pair_sums(first, second, one, one, weights) for _ in range(-(-100_000 // n))]
+    return lambda: [pairs.evaluate(weights) for _ in range(-(-100_000 // n))]
 
 
 def arrays(n_queries: int, length: int) -> Callable[[], Any]:

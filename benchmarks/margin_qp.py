@@ -20,7 +20,7 @@ import piqp
 from scipy.sparse import csc_array, csc_matrix, diags_array, eye_array, hstack, kron, vstack
 
 from dcglearn import Preferences, UtilityLearner, simulate
-from dcglearn.learning.reference_qp import difference_matrix
+from dcglearn.io import encode
 
 C, DEPTH, N_GRADES = 1.0, 10, 5
 
@@ -32,6 +32,12 @@ def log_of(n: int) -> Preferences:
     )
     distinct = log.merged()[:n]
     return Preferences(distinct.preferred, distinct.other, N_GRADES)
+
+
+def differences(log: Preferences) -> csc_array:
+    """Return the differences of the lists' encodings, shape (n, K L)."""
+    both = (encode(lists, N_GRADES) for lists in (log.preferred, log.other))
+    return csc_array(np.subtract(*both).reshape(len(log), -1), dtype=float)
 
 
 def newton(log: Preferences) -> np.ndarray:
@@ -46,7 +52,7 @@ def increments() -> csc_array:
 
 def piqp_sparse(log: Preferences) -> np.ndarray:
     n, size = len(log), DEPTH * N_GRADES
-    d = csc_array(difference_matrix(log.preferred, log.other, N_GRADES))
+    d = differences(log)
     pairs = hstack([d, eye_array(n, format="csc")], format="csc")
     order = hstack([increments(), csc_array((DEPTH * (N_GRADES - 1), n))], format="csc")
     rows = csc_array(np.ones((0, size + n)))
@@ -62,7 +68,7 @@ def piqp_sparse(log: Preferences) -> np.ndarray:
 def through_cvxpy(solver: str) -> Callable[[Preferences], np.ndarray]:
     def solve(log: Preferences) -> np.ndarray:
         W = cp.Variable((DEPTH, N_GRADES))
-        d = difference_matrix(log.preferred, log.other, N_GRADES)
+        d = differences(log)
         xi = cp.pos(1 - d @ cp.vec(W, order="C"))
         problem = cp.Problem(
             cp.Minimize(cp.sum_squares(W) + C * cp.sum_squares(xi)), [cp.diff(W, axis=1) >= 0]

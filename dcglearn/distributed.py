@@ -154,7 +154,7 @@ class DaskLog:
         """Names of the raters who always name one side."""
         return self.pairs.total(sides_of).always_one()
 
-    def fit(self, options: Any, start: Any = None) -> Any:
+    def fit(self, options: Any) -> Any:
         """Return the fit of the QP, or the direct fit, which keeps a sample of the pairs.
 
         See `fit_utility.fit_qp` and `weighing.weighed`.
@@ -172,7 +172,7 @@ class DaskLog:
         if isinstance(options, QPOptions):
             parts = used.mapped(partial(qp_part, options=options))
             pairs = replace(parts.mapped(itemgetter(0)), depth=empty.depth)
-            return fit_pairs(pairs, parts.total(itemgetter(1)), dropped, visible, options, start)
+            return fit_pairs(pairs, parts.total(itemgetter(1)), dropped, visible, options)
 
         # gains and discounts, of few pairs in memory: that takes hundreds of sums
         options.check(empty.n_grades, graded=empty.graded)
@@ -181,7 +181,7 @@ class DaskLog:
         judged: Any = replace(used.mapped(partial(coded, facts=facts)), facts=facts)
         if len(judged) < 2 * SAMPLE:
             judged = judged.thinned(SAMPLE)
-        fit = learned(judged, options, start)
+        fit = learned(judged, options)
         return replace(fit, function=fit.function.thinned(SAMPLE))
 
 
@@ -225,7 +225,7 @@ def _size(part: Any) -> Any:
 def _read(source: Any, **shape: Any) -> Preferences:
     """Return a log, or what a source holds, with the columns that learners use."""
     log = as_preferences(source, **shape, as_is=True)
-    unused = {name: None for name, about in COLUMNS.items() if not about.learned}
+    unused = {name: None for name, about in COLUMNS.items() if not about["learned"]}
     unused |= {"rated": None, "units": None}
     return log.changed(**unused, tie=ties_of(log), as_is=getattr(source, "as_is", False))
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metrics.dcg import DCG
     from dcglearn.trust.band_draws import Bands
-    from dcglearn.trust.comparison import Comparison
 
 __all__ = [
     "LINE_STYLES",
@@ -42,9 +41,7 @@ __all__ = [
     "disagreement_figure",
     "forest_figure",
     "learned_figure",
-    "plot_discounts",
-    "plot_gains",
-    "plot_shares",
+    "plot_curves",
     "plot_weights",
     "ranks_figure",
     "save_figure",
@@ -60,39 +57,33 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def plot_gains(dcgs: Any, axes: Axes) -> Axes:
-    """Draw gains against grades, a line for each DCG, scaled to 1 (best grade).
+def plot_curves(dcgs: Any, gains: Axes, discounts: Axes) -> None:
+    """Draw gains against grades and discounts against positions, a line for each DCG, up to 1.
 
     A DCG whose best gain is 1, as that of a learned one is, is drawn as it is: its worst grade may
     cost something. Of others the worst grade is drawn at 0.
 
     `dcgs` is a DCG, its file or name (with others that tell its scale), a fitted learner, a list of
-    these, or maps legend entries to them; the axes are returned. The DCG with the most grades names
-    them.
+    these, or maps legend entries to them. The DCG with the most grades names them.
     """
     dcgs = _by_name(dcgs)
+    for style, (name, dcg) in zip(styles(len(dcgs)), dcgs.items(), strict=True):
+        rise = dcg.gains - (0.0 if dcg.gains[-1] == 1 else dcg.gains[0])
+        gains.plot(range(dcg.n_grades), rise / (rise[-1] or 1.0), label=name, **style)
+        largest = np.abs(dcg.discounts).max() or 1.0
+        discounts.plot(np.arange(1, dcg.depth + 1), dcg.discounts / largest, label=name, **style)
+
+    # grades by name
     most_grades = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
     names = most_grades.grade_names or [str(grade) for grade in range(most_grades.n_grades)]
-    # gains to 1
-    for style, (name, dcg) in zip(styles(len(dcgs)), dcgs.items(), strict=True):
-        gains = dcg.gains - (0.0 if dcg.gains[-1] == 1 else dcg.gains[0])
-        axes.plot(range(dcg.n_grades), gains / (gains[-1] or 1.0), label=name, **style)
-    axes.set_xticks(range(len(names)), names)
-    axes.set(xlabel="grade (worst to best)", ylabel="gain (best = 1)")
-    return axes
+    gains.set_xticks(range(len(names)), names)
+    gains.set(xlabel="grade (worst to best)", ylabel="gain (best = 1)")
 
-
-def plot_discounts(dcgs: Any, axes: Axes) -> Axes:
-    """Draw discounts against positions, a line for each DCG, scaled to 1; see `plot_gains`."""
-    dcgs = _by_name(dcgs)
-    for style, (name, dcg) in zip(styles(len(dcgs)), dcgs.items(), strict=True):
-        largest = np.abs(dcg.discounts).max() or 1.0
-        axes.plot(np.arange(1, dcg.depth + 1), dcg.discounts / largest, label=name, **style)
-    axes.set_xticks(_ticks(max(dcg.depth for dcg in dcgs.values())))
-    low, high = axes.get_ylim()
-    axes.set_ylim(min(0.0, low), max(1.04, high))
-    axes.set(xlabel="position", ylabel="discount (largest = 1)")
-    return axes
+    # positions, with 0 and room for the first
+    discounts.set_xticks(_ticks(max(dcg.depth for dcg in dcgs.values())))
+    low, high = discounts.get_ylim()
+    discounts.set_ylim(min(0.0, low), max(1.04, high))
+    discounts.set(xlabel="position", ylabel="discount (largest = 1)")
 
 
 def _ticks(depth: int) -> Integers:
@@ -129,8 +120,7 @@ def dcg_figure(dcgs: Any) -> Figure:
     # gains at the left, discounts at the right
     with printed(7.0, 3.0) as figure:
         left, right = figure.subplots(1, 2)
-        plot_gains(dcgs, left)
-        plot_discounts(dcgs, right)
+        plot_curves(dcgs, left, right)
         if len(dcgs) > 1:
             left.legend()
     return figure
@@ -142,9 +132,7 @@ def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None
         (gains, discounts), (whole, part) = figure.subplots(2, 2)
 
         # gains and discounts
-        dcgs = {"learned": factoring, **(others or {})}
-        plot_gains(dcgs, gains)
-        plot_discounts(dcgs, discounts)
+        plot_curves({"learned": factoring, **(others or {})}, gains, discounts)
         gains.legend()
 
         # the utility, and its rank-one part
@@ -154,30 +142,6 @@ def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None
         image = plot_weights(factoring.rank_one, part, limit=limit, title=share)
         figure.colorbar(image, ax=[whole, part], label="worth of the grade at the position")
     return figure
-
-
-def plot_shares(comparison: Comparison, axes: Axes) -> Axes:
-    """Draw the shares of held-out pairs that metrics respect, and the noise ceiling's two shares.
-
-    Bars are the interval of the difference from the learned DCG. The ceiling speaks for pairs of
-    lists that recur; it is drawn beside the learned DCG's share of the same pairs.
-    """
-    rows = comparison.rows
-    learned = rows[0].share
-    names = [row.name.partition(" (")[0] for row in rows]
-    drawn = [(row.share, learned - row.high, learned - row.low) for row in rows]
-
-    # the noise ceiling, from the lower to the upper share
-    ceiling = comparison.ceiling
-    if ceiling is not None:
-        names += [f"{rows[0].name}, on lists that recur", "noise ceiling, on lists that recur"]
-        middle = (ceiling.below + ceiling.above) / 2
-        drawn += [(comparison.recurring[0].share,) * 3, (middle, ceiling.below, ceiling.above)]
-
-    _plot_intervals(axes, np.arange(float(len(drawn))), *np.array(drawn).T, **styles(1)[0])
-    _name_rows(axes, names)
-    axes.set(xlabel="share of held-out pairs ordered as people did")
-    return axes
 
 
 def banded_figure(

@@ -228,12 +228,12 @@ def draw_people(logs: dict[str, dl.Preferences], path: Path) -> None:
         # judges fitted to a textbook whose values are shares of the best possible list
         standard = dl.DCG.standard(log.n_grades, log.depth).normalised()
         near = dl.DCGLearner(prior=standard, ridge=1e6).fit(log, as_is=True)
-        curves = near.fit_.model.curves(near.fit_.theta)
+        points = near.fit_.model.points(near.fit_.theta[None])
         judges = replace(
             near.dcg_.judges,
-            scale=curves.sharpness,
-            tie_threshold=float(curves.thresholds[1]),
-            error_rate=float(curves.errors.mean()),
+            scale=float(points.discounts.sum()),
+            tie_threshold=float(points.thresholds[0, 1]),
+            error_rate=float(points.errors.mean()),
         )
         best = float(standard.discounts.sum())
         take, _, keep = judges.chances(np.array(LEADS)).T

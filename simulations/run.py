@@ -281,10 +281,7 @@ def validated(
     **parameters: Any,
 ) -> dl.UtilityLearner:
     """Return the learner whose C is best on the validation set, the smallest C among equals."""
-    learners: list[dl.UtilityLearner] = []
-    for C in grid:
-        start = learners[-1].utility_ if learners else None
-        learners.append(dl.UtilityLearner(C=C, **parameters).fit(train, start=start))
+    learners = [dl.UtilityLearner(C=C, **parameters).fit(train) for C in grid]
     return max(learners, key=lambda learner: learner.score(validation))
 
 

@@ -32,7 +32,9 @@ def trial(rng, data, quick):
     dcg, both = dl.DCG.standard(train.n_grades, DEPTH), {"eval_set": valid}
     steps = 5 if quick else 20
     rankers = {
-        "RSRank": dl.rankers.SparseRanker(dcg, l1=0.0, max_iter=15 * steps).fit(train),
+        "RSRank": dl.LinearRanker(
+            dl.losses.RSRank(dcg, depth=None), l1=0.0, max_iter=15 * steps, tol=1e-4
+        ).fit(train),
         "LambdaRank": dl.LinearRanker(dl.losses.LambdaRank(dcg), max_iter=steps).fit(train, **both),
         "ListNet": dl.LinearRanker(dl.losses.ListNet(), max_iter=steps).fit(train, **both),
         "SmoothAP": dl.LinearRanker(dl.losses.SmoothAP(), max_iter=steps).fit(train, **both),

@@ -3,7 +3,6 @@
 from functools import partial
 from itertools import pairwise
 
-import numpy as np
 import polars as pl
 
 import dcglearn as dl
@@ -15,32 +14,21 @@ STEM, REPEATS, PANELS, FIGSIZE = "theory_sparsity", 20, 2, (8.0, 3.6)
 N_POINTS, DEPTH = 16, 10
 
 
-def spread_within(queries):
-    """Return the standard deviation of each feature within queries.
-
-    It is the unit of coefficients on a path.
-    """
-    sums = np.add.reduceat(queries.features, queries.offsets[:-1], axis=0) / queries.sizes[:, None]
-    spread = np.sqrt(
-        np.mean((queries.features - np.repeat(sums, queries.sizes, axis=0)) ** 2, axis=0)
-    )
-    return np.where(spread > 0, spread, 1.0)
-
-
 def trial(rng, quick):
     """Evaluate the models of a path, and the one that is chosen on validation queries."""
     train, valid, test = split(rng, CONFLICT, quick, n_redundant=15)
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
-    options = {"metric": dcg, "n_points": 6 if quick else N_POINTS, "max_iter": 300}
-    sparse = dl.rankers.SparseRanker(slack=0.02, **options).fit(train, eval_set=valid)
-    full, most = sparse.path_[0], max(point.l1 for point in sparse.path_)
-    spread, records = spread_within(train), []
-    for point in sparse.path_:
-        scores = test.features @ (point.coef / spread)
-        size = {"g": round(point.l1 / most, 6), "features": point.n_features / full.n_features}
-        ends = {"train": point.train, "test": test.evaluate(scores, dcg).mean()}
+    loss = dl.losses.RSRank(dcg, depth=None)
+    options = {"n_points": 6 if quick else N_POINTS, "max_iter": 300, "tol": 1e-4}
+    sparse = dl.LinearRanker(loss, l1="path", **options).fit(train, eval_set=valid)
+    path, records = sparse.history_, []
+    for point in path:
+        left = point["n_features"] / path[0]["n_features"]
+        size = {"g": round(point["l1"] / path[-1]["l1"], 6), "features": left}
+        scores = test.features @ point["coef"]
+        ends = {"train": point["train"], "test": test.evaluate(scores, dcg).mean()}
         records.append({"what": "path", **size, **ends})
-        if point.l1 == sparse.chosen_.l1:
+        if point["l1"] == sparse.best_["l1"]:
             records.append({"what": "chosen", **size, **ends})
     return records
 

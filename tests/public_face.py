@@ -3,7 +3,11 @@
 import inspect
 
 import dcglearn
-from dcglearn.foundation.public_names import MODULES as TOPICS
+
+TOPICS = (
+    "io", "trust", "coherence", "evaluation", "losses", "rankers", "simulate", "exports", "plots",
+)  # fmt: skip
+"""The modules of the package that have public names."""
 
 
 def named_object(name):

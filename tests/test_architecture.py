@@ -12,6 +12,7 @@ import pytest
 
 from dcglearn.reading.preferences import Preferences
 from tests.makers import random_log
+from tests.tables import table
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "dcglearn"
@@ -95,16 +96,14 @@ def test_the_table_itself_only_goes_down() -> None:
         assert all(floors.index(other) > floors.index(wing) for other in below.split())
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+@table("path", FILES)
 def test_a_file_imports_only_what_its_wing_may(path: Path) -> None:
     wing = wing_of(path)
     if wing not in FRONT:
         assert wings_named(path) <= {wing, *WINGS[wing].split()}
 
 
-@pytest.mark.parametrize(
-    "wing", sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
-)
+@table("wing", sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()))
 def test_no_cycle_inside_a_wing(wing: str) -> None:
     inside = {path.stem: path for path in (PACKAGE / wing).glob("*.py") if path.stem != "__init__"}
     graph = {
@@ -197,14 +196,13 @@ CONTAINERS = (
 )
 
 
-@pytest.mark.parametrize(
+@table(
     ("code", "more"),
     [
         ("import dcglearn", {"numpy"}),
         (CONTAINERS, set()),
         ("from dcglearn.cli.commands import app", {"rich", "tqdm", "importlib.metadata"}),
     ],
-    ids=["import", "containers", "command line"],
 )
 def test_nothing_heavy_is_loaded(code: str, more: set[str]) -> None:
     assert not loaded_after(code) & (HEAVY | more)
@@ -246,7 +244,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@table("name", COMMANDS)
 def test_commands_load_no_estimator_and_no_frame(name, folder):
     unwanted = ON_REQUEST if name in WITH_SCIPY else ON_REQUEST + SCIPY
     code = (

@@ -24,6 +24,7 @@ from dcglearn.learning.fit_utility import fit_qp  # noqa: E402
 from dcglearn.learning.options import DCGOptions, QPOptions  # noqa: E402
 from dcglearn.trust.fit_learner import fit_learner  # noqa: E402
 from tests.makers import TRUTH, cluster_of, random_log, refused, rich_log  # noqa: E402
+from tests.tables import table  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def assert_near(far, near, exact=1e-10):
     assert far.error_rate == pytest.approx(near.error_rate, abs=exact)
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
         QPOptions(),
@@ -74,7 +75,6 @@ def assert_near(far, near, exact=1e-10):
         QPOptions(margin=TRUTH, monotone=False, C=0.1),
         QPOptions(margin="log"),
     ],
-    ids=["unit", "hamming and ties", "a metric", "log"],
 )
 def test_the_qp_is_that_in_memory(client, options):
     log = repeated(rich_log(1500), 4000)
@@ -110,9 +110,7 @@ def told_of(log):
     return log.changed(other=lists, rater=rater, swapped=swapped)
 
 
-@pytest.mark.parametrize(
-    "options", [DCGOptions(), DCGOptions(loss="logistic", zero="none")], ids=["robust", "logistic"]
-)
+@table("options", [DCGOptions(), DCGOptions(loss="logistic", zero="none")])
 def test_gains_and_discounts_are_those_in_memory(client, options):
     log = told_of(repeated(rich_log(1500).changed(margin=None), 2400))
     with spread(log, client) as far:
@@ -302,12 +300,8 @@ def test_learners_check_a_log_that_workers_read(client, tmp_path):
     for learner in (dl.UtilityLearner(), dl.DCGLearner()):
         refused("upside down", learner.fit, tmp_path, engine=client)
         assert learner.fit(tmp_path, as_is=True, engine=client).n_iter_ > 0
-    start = dl.DCG.standard(5, 10)
-    again = dl.UtilityLearner().fit(tmp_path, start=start, as_is=True, engine=client)
+    again = dl.UtilityLearner().fit(tmp_path, as_is=True, engine=client)
     assert_near(again.fit_, dl.UtilityLearner().fit(tmp_path, as_is=True).fit_, exact=1e-7)
-    small = dl.DCG.standard(3, 2)
-    message = "start has 3 grades and 2 positions, the log has 5 and 10"
-    refused(message, dl.UtilityLearner().fit, log, start=small, engine=client)
 
 
 @pytest.fixture

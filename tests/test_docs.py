@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,7 @@ import dcglearn
 from dcglearn.foundation.finding import Finding
 from tests.makers import call, forked_workers
 from tests.public_face import OBJECTS, named_object
+from tests.tables import each, table
 
 ROOT = Path(__file__).parents[1]
 FOUND = pkgutil.walk_packages(dcglearn.__path__, "dcglearn.")
@@ -53,6 +55,25 @@ def blocks(page: Path, language: str) -> list[str]:
     )
 
 
+TUTORIALS = ROOT / "docs" / "tutorials" / "index.md"
+FOLLOWED = [
+    ROOT / "README.md",
+    *(TUTORIALS.parent / f"{name}.md" for name in blocks(TUTORIALS, "{toctree}")[0].split()[1:]),
+]
+"""Pages that are followed in one folder, in this order."""
+
+
+def pages_with(language: str) -> list[Any]:
+    """Return a row for each page with blocks of a language; those of `FOLLOWED` run alone by `make
+    long`.
+    """
+    return [
+        pytest.param(page, id=page.name, marks=[pytest.mark.long] if page in FOLLOWED else [])
+        for page in PAGES
+        if re.search(rf"^ *```{language}$", page.read_text(), re.MULTILINE)
+    ]
+
+
 @pytest.fixture
 def workplace(tmp_path, monkeypatch):
     """A folder with the examples of a fresh clone, and with `dcglearn` and `python` on the path."""
@@ -70,13 +91,24 @@ def workplace(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_docstrings(module):
-    for peer in PEERS.get(module, ()):
-        pytest.importorskip(peer)
+def examples_run(module):
     found = importlib.import_module(f"dcglearn.{module}".removesuffix("."))
     options = {"extraglobs": {"dl": dcglearn}, "optionflags": doctest.NORMALIZE_WHITESPACE}
     assert doctest.testmod(found, **options).failed == 0
+
+
+@pytest.mark.parametrize("wing", sorted({module.split(".")[0] for module in MODULES}))
+def test_docstrings(wing):
+    modules = [module for module in MODULES if module.split(".")[0] == wing]
+    if alone := [module for module in modules if module not in PEERS]:
+        each(examples_run, [(module,) for module in alone])
+
+
+@pytest.mark.parametrize("module", PEERS)
+def test_docstrings_with_peers(module):
+    for peer in PEERS[module]:
+        pytest.importorskip(peer)
+    examples_run(module)
 
 
 def workers_of(page):
@@ -84,7 +116,7 @@ def workers_of(page):
     return forked_workers() if page.name == "scale.md" else contextlib.nullcontext()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", pages_with("python"))
 def test_python_on_pages(page, workplace, caplog):
     caplog.set_level(logging.NOTSET, logger="dcglearn")  # and what a page sets is undone afterwards
     code = "\n".join(blocks(page, "python"))
@@ -159,7 +191,7 @@ def run_commands(page: Path, shell):
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", pages_with("sh"))
 def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
     for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
         pytest.importorskip(peer)
@@ -178,19 +210,17 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.posix
 def test_readme_and_tutorials_can_be_followed_in_one_folder(shell, workplace):
-    index = ROOT / "docs" / "tutorials" / "index.md"
-    tutorials = [index.parent / f"{name}.md" for name in blocks(index, "{toctree}")[0].split()[1:]]
-    assert {index, *tutorials} == {*index.parent.glob("*.md")}
+    _, *tutorials = FOLLOWED
+    assert {TUTORIALS, *tutorials} == {*TUTORIALS.parent.glob("*.md")}
 
     # no two pages name one output, in the text either
-    pages = ROOT / "README.md", *tutorials
     option = r"(?:-o|--plot|--log)\s+([\w.]+)"
-    named = [{*re.findall(option, page.read_text())} for page in pages]
+    named = [{*re.findall(option, page.read_text())} for page in FOLLOWED]
     assert sum(map(len, named)) == len(set().union(*named)) > 10
 
     # each page leaves the files of those before it as they were
     written = {}
-    for page in pages:
+    for page in FOLLOWED:
         run_commands(page, shell)
         code = "\n".join(blocks(page, "python"))
         parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
@@ -214,7 +244,7 @@ def test_the_first_pages_show_output_and_the_readme_is_short_and_begins_with_the
     assert len(text.split()) <= 900 and "make demo" in text[:600]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@table("page", PAGES)
 def test_code_fits_the_page(page):
     code = [
         line
@@ -321,7 +351,7 @@ def test_the_page_of_benchmarks_is_that_of_its_rows(suite):
     rows = suite.read(suite.HERE / "results.jsonl")
     assert {row["script"] for row in rows} == set(suite.SCRIPTS)
     assert (suite.DOCS / "benchmarks.md").read_text() == suite.page(rows)
-    beside = {"__main__", "against", "in_turn"}
+    beside = {"__main__", "in_turn"}
     assert set(suite.SCRIPTS) | beside == {path.stem for path in suite.HERE.glob("*.py")}
 
 
@@ -419,7 +449,7 @@ def test_every_public_name_is_in_the_reference():
     assert {name for name in named if "." not in name} == {*OBJECTS} & {*dcglearn.__all__}
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@table("name", PUBLIC)
 def test_public_objects_have_an_example_and_lead_on(name):
     text = inspect.cleandoc(named_object(name).__doc__)
     assert ">>>" in text, "its docstring has no example"
@@ -439,9 +469,8 @@ def metrics():
     lists = np.random.default_rng(0).choice([-2, 0, 1, 2], (2, 300, 3))
     log = dcglearn.simulate.judge(dcglearn.DCG([0, 1, 3], [1, 0.6, 0.5], power=1.0), *lists)
     yield "dcg", dcglearn.bands(log, dcglearn.DCGLearner(power="free")).metric.to_dict()
-    for family, kind in (("RBP", "dcg"), ("ERR", "list_utility")):
-        for metric in dcglearn.evaluation.textbook_list_metrics(3, 2)[family].values():
-            yield kind, metric.to_dict()
+    for metric in dcglearn.evaluation.textbook_list_metrics(3, 2).values():
+        yield "dcg" if isinstance(metric, dcglearn.DCG) else "list_utility", metric.to_dict()
     yield "utility", dcglearn.Utility([[0, 1], [0, 0.5]]).to_dict()
     yield "list_utility", dcglearn.ListUtility([0, 0.4, 1], [1, 0.6], stops=[0, 0.5, 1]).to_dict()
     for line in (ROOT / "examples" / "side_by_side.jsonl").read_text().splitlines()[:20]:

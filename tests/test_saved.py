@@ -12,6 +12,7 @@ import pytest
 import dcglearn as dl
 from tests.makers import refused
 from tests.saved import kinds
+from tests.tables import table
 
 EXPECTED = json.loads((kinds.FOLDER / "expected.json").read_text(encoding="utf-8"))
 LOAD = {
@@ -58,7 +59,7 @@ def test_a_saved_file_says_what_was_written(name):
     same(kinds.READ[name](kinds.FOLDER / name), EXPECTED[name])
 
 
-@pytest.mark.parametrize("name", LOAD)
+@table("name", LOAD)
 def test_a_file_of_another_version_is_refused(copy, name):
     file = copy / name
     text, n = re.subn(r'"version": \d+', '"version": 9', file.read_text(encoding="utf-8"), count=1)

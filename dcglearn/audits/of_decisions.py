@@ -14,6 +14,7 @@ from dcglearn.evaluation.paired_tests import interval_of_mean
 from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
 from dcglearn.learning.fit import Fit
@@ -68,9 +69,9 @@ def _survival(
         n, survive, overturned = len(held), int((held == 1).sum()), int((held == 0).sum())
         numbers = {"survive": survive, "overturned": overturned}
         sentence = (
-            f"of the {n:,} pairs of systems, {survive:,} are in the order of {inputs.name} under "
-            f"every DCG that these verdicts allow, {overturned:,} in the other order; "
-            f"{n - survive - overturned:,} depend on the DCG"
+            f"of {number_of(n, 'pairs of systems', ',')}, {survive:,} are in the order of "
+            f"{inputs.name} under every DCG that these verdicts allow, {overturned:,} in the other "
+            f"order; {n - survive - overturned:,} depend on the DCG"
         )
 
     # at most 20 swaps, those beyond chance first

@@ -9,6 +9,7 @@ from dcglearn.audits.inputs import LEARNED, Inputs
 from dcglearn.audits.section import Section
 from dcglearn.coherence.disagreements import disagreement_matrix
 from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Grades
 from dcglearn.logs.columns import ties_of
@@ -85,7 +86,8 @@ def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> S
                     f"({comparison.apart:,} held-out verdicts)",
                 )
             )
-    figures.append((f"{inputs.log.n_judgements:,}", contents(inputs.log)))
+    judged = "judgements" if inputs.log.ratings is None else "ratings"
+    figures.append((number_of(inputs.log.n_judgements, judged, ","), contents(inputs.log)))
     return Section(
         sentence,
         notes,
@@ -151,7 +153,8 @@ def disagreement_section(inputs: Inputs) -> Section:
         told = "; no judgement of the log is on such a pair: ask for some"
         if judgements:
             told = f"; {judgements:,} held-out judgements are on such pairs"
-        order = f"{LEARNED} and {inputs.name} order {100 * share:.1f}% of all pairs of lists"
+        of_pairs = "pairs of the same grades" if proof.rankings.reordered else "all pairs of lists"
+        order = f"{LEARNED} and {inputs.name} order {100 * share:.1f}% of {of_pairs}"
         sentence = f"{order} differently{told}"
     unproven = "it is not proven whether they can disagree at all"
     numbers: Fields = {

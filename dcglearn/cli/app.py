@@ -54,6 +54,8 @@ def _run(program: str, name: str, commands: str) -> None:
     from dcglearn.foundation.validation import InputError, shortened
     from dcglearn.kernels import KernelError
 
+    # help pages are text without colours, which the streams would escape
+    os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
     usage_error: Any = typer.BadParameter.__mro__[2]  # click's, which typer may ship
     app = import_module(commands).app
     with escaped_streams(), _warnings_in_one_line(), quiet_afterwards():

@@ -119,7 +119,7 @@ app = typer.Typer(
     help="Learn the gains and discounts of DCG from what people preferred.",
     callback=_common,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "color": False},
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )

@@ -198,8 +198,7 @@ def gate(
     and 2 for bad input. Both rules are one-sided, at half of one minus the level.
     """
     inputs = [qrels, *runs, *metric, llm_qrels]
-    check_outputs(output, force=force, forms=RESULTS, inputs=inputs)
-    check_outputs(junit, force=force, inputs=[*inputs, output])
+    check_outputs(output, force=force, forms=RESULTS, report=junit, inputs=inputs)
     settings, how = _settings(raw, ties, unjudged), _reading(columns, grades)
     try:
         read = read_both(qrels, runs, **how)

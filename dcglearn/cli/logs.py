@@ -79,10 +79,12 @@ def convert(
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
 
     Columns by position become lists, words become grades and winners, names of documents become
-    grades, and rated lists become the pairs that they imply. Sides, open questions and superseded
-    verdicts stay as they are. Tables of other shapes become such a table by a recipe of the docs.
+    grades. Rated lists (--ratings), sides, open questions and superseded verdicts stay as they are.
+    Tables of other shapes become such a table by a recipe of the docs.
     """
     check_outputs(force=force, log=output, inputs=[*log, prompts, qrels, run_a, run_b])
+    from dcglearn.reading.read import native_frame
+
     if ratings and (winner_words or sides or middle is not None):
         raise InputError(
             "--winner-words, --sides and --middle are for pairs: leave them out with --ratings"
@@ -118,14 +120,8 @@ def convert(
 
     # read it: as pairs, or row for row
     given = {name: value for name, value in options.items() if value is not None}
-    if ratings:
-        found: Any = dl.read_ratings(source, as_is=as_is, **given)
-        frame, names = found.to_polars(), found.grade_names
-    else:
-        from dcglearn.reading.read import native_frame
-
-        frame, found = native_frame(source, as_is=as_is, **given)
-        names = found.scale.names
+    frame, found = native_frame(source, ratings=ratings, as_is=as_is, **given)
+    names = found.scale.names
 
     # what was recognised, and left out
     say_reading(found.recognised)
@@ -135,7 +131,7 @@ def convert(
         say(line)
 
     # write the log
-    most = int(frame["a"].list.len().max() or 0)
+    most = int(frame["list" if ratings else "a"].list.len().max() or 0)  # type: ignore[arg-type]
     write_log(frame, output, f"{len(frame):,} lines, {most} positions", force=force)
 
 

@@ -118,6 +118,7 @@ def check_outputs(
     *paths: Path | None,
     force: bool,
     forms: Iterable[str] = (),
+    report: Path | None = None,
     picture: Path | None = None,
     log: Path | None = None,
     inputs: Iterable[str | Path | None] = (),
@@ -126,7 +127,7 @@ def check_outputs(
 
     `paths` have one of the suffixes of `forms`, if any.
     """
-    outputs = [path for path in (log, *paths, picture) if path is not None]
+    outputs = [path for path in (log, *paths, report, picture) if path is not None]
     refuse_overwriting(outputs, [name for name in inputs if name is not None])
 
     # each output can be written, and is named once
@@ -231,7 +232,7 @@ def write_figure(draw: Callable[[], Figure], plot: Path | None, *, force: bool) 
     try:
         save_figure(draw(), plot, force=force)
     except InputError as error:
-        raise error.told(after="; the results without the picture are complete") from None
+        raise InputError(f"{error}; the results without the picture are complete") from None
     except (ValueError, RuntimeError, MemoryError) as error:  # matplotlib's own errors
         raise InputError(
             f"{plot}: cannot be drawn ({error}); the results without it are complete"

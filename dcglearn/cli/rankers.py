@@ -47,8 +47,11 @@ LOSSES = {
 }
 """Objectives of `dcglearn.losses`, and the class of each."""
 
-OWN = {"rsrank": "SparseRanker", "ranksvm": "RankSVMRanker", "ridge": "RidgeRanker"}
-"""Objectives of rankers of their own, linear ones."""
+OWN = {"rsrank": "LinearRanker", "ranksvm": "RankSVMRanker", "ridge": "RidgeRanker"}
+"""Objectives of linear models alone, and the class of each."""
+
+SPARSE: Fields = {"l1": "path", "max_iter": 200, "tol": 1e-4}
+"""Parameters of RSRank's sparse models."""
 
 Data = Annotated[
     Path, typer.Argument(help="Svmlight text with qid, also .gz and .zst.", metavar="DATA")
@@ -116,10 +119,12 @@ def train(
     # train
     if "random_state" in taken:
         parameters["random_state"] = seed
-    if objective in LOSSES:
-        from dcglearn import losses
+    from dcglearn import losses
 
-        ranker: Any = make(getattr(losses, LOSSES[objective])(dcg), metric=dcg, **parameters)
+    if objective == "rsrank":
+        ranker: Any = make(losses.RSRank(dcg, depth=None), metric=dcg, **SPARSE | parameters)
+    elif objective in LOSSES:
+        ranker = make(getattr(losses, LOSSES[objective])(dcg), metric=dcg, **parameters)
     else:
         ranker = make(metric=dcg, **parameters)
     if objective in ("ranksvm", "ridge"):
@@ -317,6 +322,6 @@ def _report(
     if hasattr(ranker, "n_trees_"):
         facts.append(f"it holds {ranker.n_trees_} of {ranker.n_trees} trees")
         facts.append(f"the most important features are {most_important(ranker)}")
-    if hasattr(ranker, "features_"):
-        facts.append(f"{len(ranker.features_)} of {queries.shape[1]} features remain")
+    if objective == "rsrank":
+        facts.append(f"{(ranker.coef_ != 0).sum()} of {queries.shape[1]} features remain")
     return TrainingReport(name, objective, values, facts)

@@ -35,8 +35,8 @@ def read_llm(path: str, n_grades: int) -> Preferences:
     except InputError as error:
         if "outside 0.." not in error.args[0]:
             raise
-        scale = f"; --llm is read on people's scale, 0 to {n_grades - 1}"
-        raise error.told(after=scale) from None
+        scale = f"--llm is read on people's scale, 0 to {n_grades - 1}"
+        raise InputError(f"{error}; {scale}") from None
 
 
 def one_or_all(paths: list[str]) -> Any:

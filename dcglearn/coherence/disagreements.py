@@ -73,13 +73,14 @@ class Disagreement(Finding):
     def sentence(self) -> str:
         """The share of pairs that the metrics order differently."""
         a, b = self.names
+        pairs = "pairs of the same grades" if self.rankings.reordered else "all pairs"
         about = ""
 
         # a sample has an interval
         if not self.exact:
             low, high = self.interval
             about = f" (95% interval {low:.3%} to {high:.3%})"
-        return f"the metrics {a} and {b} order {self.share:.3%} of all pairs differently{about}"
+        return f"the metrics {a} and {b} order {self.share:.3%} of {pairs} differently{about}"
 
     @property
     def table(self) -> PolarsFrame:
@@ -110,8 +111,10 @@ def disagreement(
     The number of pairs ordered differently is Kendall's distance, counted by merge sort, O(n log
     n). Values closer than 1e-12 of a metric's range are tied. Two rankings are different if the
     sequences of grades of all documents differ; if there are more documents than positions,
-    rankings with the same top K are tied by both. Raises InputError if the metrics cannot be
-    compared (see `coherence`), or `n_pairs` is not a positive integer.
+    rankings with the same top K are tied by both. Of a metric that was learned from lists of the
+    same documents in several orders, whose notes say that only the steps between discounts are
+    learned, a random list is compared with a random order of its own grades. Raises InputError if
+    the metrics cannot be compared (see `coherence`), or `n_pairs` is not a positive integer.
 
     Parameters
     ----------
@@ -119,7 +122,8 @@ def disagreement(
         As in `coherence`.
     n_pairs, random_state : int
         Number and seed of the random pairs compared if there are more than 20 million rankings;
-        otherwise all are. A million give the share to about 0.001.
+        otherwise all are, unless only orders of the same grades are compared. A million give the
+        share to about 0.001.
 
     See Also
     --------
@@ -135,18 +139,23 @@ def disagreement(
     whole_number(n_pairs, "n_pairs", 1)
     metrics, names = two_named(a, b, names, documents)
     rankings = common_rankings(metrics, names, documents)
-    exact = rankings.n_lists <= MAX_ENUMERATED
-    counts = _pair_counts(rankings, metrics, names, None if exact else n_pairs, random_state)[0, 1]
-    n_pairs = round(counts.sum())
-    share, agree, tie_a, tie_b, tie_both = (counts / n_pairs).tolist()
+
+    # compare all pairs, or a sample
+    exact = rankings.n_lists <= MAX_ENUMERATED and not rankings.reordered
+    sampled = None if exact else n_pairs
+    counts = _pair_counts(rankings, metrics, names, sampled, random_state)[0, 1]
+
+    # shares of these pairs
+    compared = round(counts.sum())
+    share, agree, tie_a, tie_b, tie_both = (counts / compared).tolist()
     return Disagreement(
         share,
         agree,
         tie_a,
         tie_b,
         tie_both,
-        interval=(share, share) if exact else wilson(round(counts[0]), n_pairs, 0.95),
-        n_pairs=n_pairs,
+        interval=(share, share) if exact else wilson(round(counts[0]), compared, 0.95),
+        n_pairs=compared,
         exact=exact,
         rankings=rankings,
         names=names,
@@ -193,9 +202,14 @@ def _sampled_counts(
     rankings: Rankings, metrics: Sequence[ValuesOfLists], n: int, rng: np.random.Generator
 ) -> Floats:
     """Return `pair_counts` of every two metrics over n random pairs, without equal rankings."""
+    # two lists, or a list and an order of its grades
+    first, second = rankings.sample(2 * n, rng).reshape(2, n, -1)
+    if rankings.reordered:
+        second = rng.permuted(first, axis=1)
+
     # without pairs of equal lists
-    pairs = rankings.sample(2 * n, rng).reshape(2, n, -1)
-    first, second = pairs[:, (pairs[0] != pairs[1]).any(axis=1)]
+    differ = (first != second).any(axis=1)
+    first, second = first[differ], second[differ]
 
     # the list that each metric prefers, 1 or -1, or 0
     leads = np.array([value(first) - value(second) for value in metrics])
@@ -280,7 +294,7 @@ def disagreement_matrix(
     names = tuple(by_name)
     read, _ = resolved([*by_name.values()], names, documents)
     rankings = common_rankings(read, names, documents)
-    exact = rankings.n_lists <= whole_number(max_lists, "max_lists", 2)
+    exact = rankings.n_lists <= whole_number(max_lists, "max_lists", 2) and not rankings.reordered
     counts = _pair_counts(rankings, read, names, None if exact else 200_000, random_state)
     n_pairs = counts[0, 1].sum()
     return DisagreementMatrix(names, counts[..., 0] / n_pairs, round(n_pairs), exact)

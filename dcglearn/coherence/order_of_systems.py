@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import ceil, log2
@@ -49,16 +48,14 @@ class Swap:
 class SystemOrder(Finding):
     """Systems under several metrics, and whether their order depends on the metric.
 
-    `tau`, shape (M, M), is Kendall's tau (b) between the orders of the systems; `tau_ap` is tau_AP,
-    which weights the top more, with the row's order as the reference. `beats`, shape (R, R), tells
-    whether the row's system is at least as good as the column's under every DCG with increasing
-    gains and decreasing discounts, and better under some. `swaps` are by pair of metrics; `level`
-    is the confidence that none of them is beyond chance by chance.
+    `tau`, shape (M, M), is Kendall's tau (b) between the orders of the systems. `beats`, shape (R,
+    R), tells whether the row's system is at least as good as the column's under every DCG with
+    increasing gains and decreasing discounts, and better under some. `swaps` are by pair of
+    metrics; `level` is the confidence that none of them is beyond chance by chance.
     """
 
     evaluation: Evaluation = field(repr=False)
     tau: Floats
-    tau_ap: Floats
     swaps: list[Swap]
     beats: Flags
     level: float
@@ -162,8 +159,7 @@ def system_order(
     documents of at least that grade down to that position, unjudged ones counting as the worst. For
     every such DCG with a worst gain of 0 is a sum of these numbers, with weights of at least 0.
 
-    Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one
-    if both do. Raises InputError as in `evaluate`, and if there are fewer than two systems.
+    Raises InputError as in `evaluate`, and if there are fewer than two systems.
 
     Parameters
     ----------
@@ -207,31 +203,14 @@ def system_order(
     ranked = {run.name: ranked_lists(judged, run, depth, ties) for run in systems}
     counts = np.array([_mean_counts(ranked[run], n_grades, depth) for run in evaluation.runs])
 
+    columns = evaluation.means.T
     return SystemOrder(
         evaluation=evaluation,
-        tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
-        tau_ap=_between(evaluation.means, tau_ap),
+        tau=np.array([[kendalltau(a, b).statistic for b in columns] for a in columns]),
         swaps=_swaps(evaluation, level),
         beats=surpasses(counts[:, None] - counts),
         level=level,
     )
-
-
-def tau_ap(truth: Floats, other: Floats) -> float:
-    """Return tau_AP of two arrays of means, shape (R,), by the order of the second."""
-    order = np.argsort(-other, kind="stable")
-    above = np.sign(np.subtract.outer(truth[order], truth[order]))  # of the row over the column
-    tied = np.equal.outer(other[order], other[order]) & (above == 0)
-    right = np.where(tied, 1.0, 0.5 + 0.5 * above)
-
-    # share of the systems above each that are there in truth (Yilmaz et al. 2008)
-    shares = [right[:i, i].mean() for i in range(1, len(order))]
-    return 2 * float(np.mean(shares)) - 1
-
-
-def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Floats:
-    columns = means.T
-    return np.array([[measure(a, b) for b in columns] for a in columns])
 
 
 def _swaps(evaluation: Evaluation, level: float) -> list[Swap]:

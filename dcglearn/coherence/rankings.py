@@ -29,16 +29,19 @@ class Rankings:
     """All lists of K grades, or all rankings of given documents down to position K.
 
     `counts` holds the number of documents of each grade; None if every position may have any grade.
+    Then each list is compared with all others or, if `reordered`, with the other orders of its own
+    grades: all that a log of such pairs tells.
     """
 
     depth: int
     n_grades: int
     counts: Left | None
+    reordered: bool = False
 
     @property
     def full(self) -> bool:
-        """Whether every document has a position."""
-        return self.counts is not None and sum(self.counts) == self.depth
+        """Whether the lists that are compared hold the same documents, all with a position."""
+        return self.reordered or sum(self.counts or ()) == self.depth
 
     @property
     def n_lists(self) -> int:
@@ -57,7 +60,8 @@ class Rankings:
 
     def __str__(self) -> str:
         if self.counts is None:
-            return f"all {self.n_lists:,} lists of {self.depth} grades"
+            orders = ", each beside the other orders of its grades" if self.reordered else ""
+            return f"all {self.n_lists:,} lists of {self.depth} grades{orders}"
         return (
             f"all {self.n_lists:,} rankings of {sum(self.counts)} documents down to position "
             f"{self.depth}"
@@ -66,13 +70,12 @@ class Rankings:
     def scaled(self, metric: AnyMetric, name: str) -> Utility:
         """Return a metric scaled to a span of 1, of shape (K, L), with weights 0 below its depth.
 
-        The span is the value of the best list minus that of the worst. Raises InputError if it is
-        0.
+        The span is the largest difference of two lists that are compared. Raises InputError if it
+        is 0.
         """
         weights = as_weights(metric, name)[: self.depth]
         weights = np.pad(weights, ((0, self.depth - len(weights)), (0, 0)))
-        best, worst = (self._best(sign * weights) for sign in (1, -1))
-        span = -float(np.diff(Utility(weights).score([best, worst]))[0])
+        span = self._span(weights)
         if span <= 1e-12 * float(np.abs(weights).max()):
             raise InputError(
                 f"{name} orders no two of {self}: they are all worth the same; leave it out"
@@ -83,18 +86,23 @@ class Rankings:
     def _documents(self) -> Grades:
         return np.repeat(np.arange(self.n_grades, dtype=np.int8), self.counts or ())
 
-    def _best(self, weights: Floats) -> Grades:
-        """Return a list with the largest value under weights of shape (K, L)."""
-        if self.counts is None:
-            return weights.argmax(axis=1).astype(np.int8)
+    def _span(self, weights: Floats) -> float:
+        """Return the largest difference of two lists that are compared, under weights (K, L)."""
+        if self.counts is None and not self.reordered:
+            return float(np.ptp(weights, axis=1).sum())
         from scipy.optimize import linear_sum_assignment
 
-        # assign documents to positions
-        documents = self._documents
-        rows, chosen = linear_sum_assignment(weights[:, documents], maximize=True)
-        grades = np.empty(self.depth, dtype=np.int8)
-        grades[rows] = documents[chosen]
-        return grades
+        # what the best grade for it gains by moving from one position to another
+        if self.reordered:
+            moves = (weights[:, None] - weights).max(axis=2)
+            return float(moves[linear_sum_assignment(moves, maximize=True)].sum())
+
+        # documents at the positions where they are worth most, and least
+        values = weights[:, self._documents]
+        best, worst = (
+            values[linear_sum_assignment(values, maximize=most)].sum() for most in (True, False)
+        )
+        return float(best - worst)
 
     def sample(self, n: int, rng: np.random.Generator) -> Grades:
         """Return n random lists, shape (n, K)."""
@@ -108,12 +116,13 @@ class Rankings:
         They grow position by position. Of the lists so far that leave the same documents, only
         those that are `kept` go on.
         """
-        blocks = {self.counts or (): np.zeros((1, 0), dtype=np.int8)}
+        left = (self.depth,) * self.n_grades if self.reordered else self.counts or ()
+        blocks = {left: np.zeros((1, 0), dtype=np.int8)}
         for _ in range(self.depth):
             longer: dict[Left, list[Grades]] = defaultdict(list)
             for left, lists in blocks.items():
                 for grade in range(self.n_grades):
-                    if self.counts is None or left[grade]:
+                    if not left or left[grade]:
                         fewer = tuple(n - (g == grade) for g, n in enumerate(left))
                         column = np.full((len(lists), 1), grade, dtype=np.int8)
                         longer[fewer].append(np.hstack([lists, column]))
@@ -181,7 +190,8 @@ def common_rankings(
         )
     depth, n_grades = max(metric.depth for metric in metrics), sizes[0]
     if documents is None:
-        return Rankings(depth, n_grades, None)
+        only_steps = any(ONLY_STEPS in note for metric in metrics for note in metric.notes)
+        return Rankings(depth, n_grades, None, reordered=only_steps)
 
     # positions below the last document are empty in every ranking
     known = multiset(documents, n_grades)

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
+from operator import attrgetter
 
 import numpy as np
 from scipy.optimize import LinearConstraint, milp
-from scipy.sparse import block_diag, csr_array, eye_array, kron, vstack
+from scipy.sparse import block_diag, csr_array, eye_array, hstack, kron, vstack
 
 from dcglearn.coherence.rankings import Rankings
 from dcglearn.foundation.validation import Grades
@@ -45,11 +46,16 @@ def enumerated_regrets(
     go on which no other surpasses in both, whatever follows below them.
     """
     a, b = metrics
-    by_a, by_b = (
-        np.concatenate([*rankings.lists(partial(_unsurpassed, *pair)).values()])
-        for pair in permutations(metrics, 2)
-    )
-    return _largest_regret(a, b, by_a, by_b, margin), _largest_regret(b, a, by_b, by_a, margin)
+    blocks = [rankings.lists(partial(_unsurpassed, *pair)) for pair in permutations(metrics, 2)]
+    if not rankings.reordered:
+        blocks = [{(): np.concatenate([*block.values()])} for block in blocks]
+
+    # the largest of the lists that are compared with each other
+    by_a, by_b = blocks
+    there = (_largest_regret(a, b, by_a[left], by_b[left], margin) for left in by_a)
+    back = (_largest_regret(b, a, by_b[left], by_a[left], margin) for left in by_a)
+    first, second = (max(found, key=attrgetter("regret")) for found in (there, back))
+    return first, second
 
 
 def _unsurpassed(a: Utility, b: Utility, lists: Grades) -> Grades:
@@ -126,15 +132,18 @@ def _assignment(rankings: Rankings) -> tuple[csr_array, list[float], list[float]
     counts = np.array(rankings.counts or [depth] * n_grades, dtype=np.float64)
 
     # one grade per position, and no more of a grade than there are documents
-    parts = (
-        kron(eye_array(depth), np.ones((1, n_grades))),
-        kron(np.ones((1, depth)), eye_array(n_grades)),
-    )
-    low = [*np.ones(depth), *(counts if rankings.full else np.zeros(n_grades))]
-    high = [*np.ones(depth), *counts]
+    of_position = kron(eye_array(depth), np.ones((1, n_grades)))
+    of_grade = kron(np.ones((1, depth)), eye_array(n_grades))
+    fixed = rankings.full and not rankings.reordered
+    low = [*np.ones(depth), *(counts if fixed else np.zeros(n_grades))] * 2
+    high = [*np.ones(depth), *counts] * 2
 
-    rows = vstack(parts)
-    return block_diag([rows, rows], format="csr"), low * 2, high * 2
+    # as many of each grade in both lists
+    rows = block_diag([vstack([of_position, of_grade])] * 2, format="csr")
+    if rankings.reordered:
+        rows = vstack([rows, hstack([of_grade, -of_grade])], format="csr")
+        low, high = ([*ends, *np.zeros(n_grades)] for ends in (low, high))
+    return rows, low, high
 
 
 @contextmanager

@@ -154,10 +154,13 @@ def coherence(
     Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>``
     over pairs of rankings with ``<W_a, x - y> >= margin``, each metric scaled to a range of 1.
     Metrics that differ by a factor and by terms that no comparison depends on are coherent without
-    a search. Up to 20 million lists are enumerated, without those that others surpass, which is
-    exact for any margin. More are searched by integer programming (HiGHS), which ignores
-    preferences below 2e-6 of the range. Regrets up to 1e-5 do not count. Raises InputError if the
-    numbers of grades differ, a metric is constant, or the margin is not between 0 and 1.
+    a search. A list is compared with every other, but with the other orders of its own grades alone
+    where the notes of a metric say that it was learned from such pairs: that only the steps between
+    its discounts are learned, and their level is a convention. Up to 20 million lists are
+    enumerated, without those that others surpass, which is exact for any margin. More are searched
+    by integer programming (HiGHS), which ignores preferences below 2e-6 of the range. Regrets up to
+    1e-5 do not count. Raises InputError if the numbers of grades differ, a metric is constant, or
+    the margin is not between 0 and 1.
 
     Parameters
     ----------

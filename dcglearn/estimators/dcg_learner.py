@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.estimators.utility_learner import PairLearner, in_memory, parameters_of, spread_log
+from dcglearn.estimators.utility_learner import PairLearner, in_memory, opened, parameters_of
 from dcglearn.foundation.validation import Counts, Floats
-from dcglearn.learning.curves import Curves
 from dcglearn.learning.fit import Fit, Member
 from dcglearn.learning.options import DCGOptions
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG
-from dcglearn.reading.in_memory import Log, as_preferences
+from dcglearn.reading.in_memory import Log
 from dcglearn.reading.preferences import Preferences
-from dcglearn.trust.coins import check_log
 from dcglearn.trust.fit_learner import finished, fit_learner, prepared, with_llm_learned
 
 
@@ -95,8 +92,6 @@ class DCGLearner(PairLearner):
         Iterations of the last descent.
     visible_, dropped_ : Visibility, dict of str to int
         What the log can and cannot tell; number of pairs left out, by reason.
-    curves_ : Curves
-        The fitted metric and judges.
     fit_ : Fit
         All of these in one frozen object.
 
@@ -132,7 +127,6 @@ class DCGLearner(PairLearner):
     n_iter_: int
     visible_: Visibility
     dropped_: Counts
-    curves_: Curves
 
     @parameters_of(DCGOptions)
     def __init__(self) -> None: ...
@@ -150,17 +144,15 @@ class DCGLearner(PairLearner):
         """
         options = self.options
         shape = {"n_grades": options.n_grades, "depth": options.depth}
-        if engine is None:
-            log = as_preferences(X, **shape, as_is=as_is)
-            check_log(log, as_is=as_is)
-            self._take(fit_learner(log, with_llm_learned(options, log, as_is=as_is)))
-            return self
+        with opened(X, engine, as_is=as_is, **shape) as (far, log):
+            options = with_llm_learned(options, log, as_is=as_is)
+            if far is None:
+                self._take(fit_learner(log, options))
+                return self
 
-        # over a cluster
-        with spread_log(X, engine, as_is=as_is, **shape) as (far, log):
-            options = prepared(with_llm_learned(options, log, as_is=as_is), log)
+            # over a cluster
             n_judgements = None if in_memory(X) else len(far.pairs)
-            self._take(finished(far.fit(options), log, n_judgements))
+            self._take(finished(far.fit(prepared(options, log)), log, n_judgements))
         return self
 
     @property
@@ -170,5 +162,5 @@ class DCGLearner(PairLearner):
 
     def predict_proba(self, X: Preferences | ArrayLike) -> Floats:
         """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
-        check_is_fitted(self)
-        return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
+        log = self._read(X)
+        return self.fit_.probabilities(log)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, InputError, known
+from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, known
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit import AnyFit, warn_of
 from dcglearn.learning.fit_utility import QPFit, fit_qp
@@ -22,8 +22,7 @@ from dcglearn.learning.options import QPOptions
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.thinning import SAMPLE
 from dcglearn.logs.visibility import Visibility
-from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.reading import MetricLike, read_metric
+from dcglearn.metrics.dcg import Utility
 from dcglearn.reading.in_memory import Log, as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import check_log
@@ -59,16 +58,22 @@ def parameters_of(options: Callable[P, Any]) -> Callable[[Any], Constructor[P]]:
 
 
 @contextmanager
-def spread_log(
+def opened(
     X: Any, engine: Any, *, as_is: bool, **shape: Any
-) -> Iterator[tuple[DaskLog, Preferences]]:
-    """Yield a log whose parts are kept by Dask's workers, and one in memory that stands for it.
+) -> Iterator[tuple[DaskLog | None, Preferences]]:
+    """Yield the parts of a log that an engine's workers keep, None without one, and the log.
 
-    That is the whole log or, of what the workers read, a sample. It is checked by `check_log`.
+    Of what workers read, a sample stands for the log. It is checked by `check_log`.
     """
+    log = X if engine is not None and not in_memory(X) else as_preferences(X, **shape, as_is=as_is)
+    if engine is None:
+        check_log(log, as_is=as_is)
+        yield None, log
+        return
+
+    # over a cluster
     from dcglearn.distributed import spread
 
-    log = as_preferences(X, **shape, as_is=as_is) if in_memory(X) else X
     with spread(log, engine, **shape) as far:
         log = log if in_memory(X) else far.pairs.thinned(SAMPLE)
         check_log(log, as_is=as_is, one_sided=far.one_sided)
@@ -78,22 +83,6 @@ def spread_log(
 def in_memory(X: Any) -> bool:
     """Return whether a log is held by this process, rather than read by a cluster's workers."""
     return not is_path(X) and not hasattr(X, "to_delayed")
-
-
-def _utility(start: MetricLike | None, log: Preferences) -> Utility | None:
-    """Return the utility of a metric, file or name for a log, None for None.
-
-    Raise InputError if it has other numbers of positions or grades.
-    """
-    if start is None:
-        return None
-    read: Any = read_metric(start, log.n_grades, log.depth, accept=(DCG, Utility), name="start")
-    utility: Utility = read.utility if isinstance(read, DCG) else read
-
-    if utility.weights.shape != (log.depth, log.n_grades):
-        shape = f"{utility.n_grades} grades and {utility.depth} positions"
-        raise InputError(f"start has {shape}, the log has {log.n_grades} and {log.depth}")
-    return utility
 
 
 class PairLearner(BaseEstimator):
@@ -111,25 +100,24 @@ class PairLearner(BaseEstimator):
 
     def decision_function(self, X: Preferences | ArrayLike) -> Floats:
         """Return the first list's score minus the second list's for each pair, shape (n,)."""
-        check_is_fitted(self)
-        metric = self.fit_.metric
-        log = as_preferences(X, metric.n_grades)
-        return log.gaps(metric)
+        return self._read(X).gaps(self.fit_.metric)
 
     def predict(self, X: Preferences | ArrayLike) -> Grades:
         """Return 1 where a pair's first list is better, -1 for the second, 0 for a tie; (n,)."""
-        check_is_fitted(self)
-        return as_preferences(X, self.fit_.metric.n_grades).verdicts(self.fit_.metric)
+        return self._read(X).verdicts(self.fit_.metric)
 
     def agreement(self, X: Preferences | ArrayLike) -> Agreement:
         """Return the weight of pairs respected, tied by the metric, and violated."""
-        check_is_fitted(self)
-        log = as_preferences(X, self.fit_.metric.n_grades)
-        return log.agreement(self.fit_.metric)
+        return self._read(X).agreement(self.fit_.metric)
 
     def score(self, X: Preferences | ArrayLike, y: None = None) -> float:
         """Return the share of preferences respected; ties count half (see `agreement`)."""
         return self.agreement(X).share
+
+    def _read(self, X: Preferences | ArrayLike) -> Preferences:
+        """Return a log on the scale of the learned metric; raise NotFittedError without one."""
+        check_is_fitted(self)
+        return as_preferences(X, self.fit_.metric.n_grades)
 
     def _take(self, fit: AnyFit) -> None:
         """Set the results of the fit as attributes, and issue its warnings to the user of `fit`."""
@@ -214,13 +202,7 @@ class UtilityLearner(PairLearner):
     def __init__(self) -> None: ...
 
     def fit(
-        self,
-        X: Log,
-        y: None = None,
-        start: MetricLike | None = None,
-        *,
-        as_is: bool = False,
-        engine: Any = None,
+        self, X: Log, y: None = None, *, as_is: bool = False, engine: Any = None
     ) -> UtilityLearner:
         """Learn from a log.
 
@@ -234,8 +216,6 @@ class UtilityLearner(PairLearner):
             Pairs of shape (n, 2, K), the preferred list first; or files, by paths, a folder or a
             pattern; or, with an `engine`, a Dask dataframe. The `y` that scikit-learn passes is
             ignored.
-        start : Utility, DCG, file or name, optional
-            Initial W, such as the solution at another `C`.
         as_is : bool
             Learn from a log even if it seems to be upside down.
         engine : distributed.Client, str or int, optional
@@ -243,15 +223,8 @@ class UtilityLearner(PairLearner):
             start on this machine.
         """
         options = self.options
-        if engine is None:
-            log = as_preferences(X, options.n_grades, as_is=as_is)
-            check_log(log, as_is=as_is)
-            self._take(fit_qp(log, options, _utility(start, log)))
-            return self
-
-        # over a cluster
-        with spread_log(X, engine, as_is=as_is, n_grades=options.n_grades) as (far, log):
-            self._take(far.fit(options, _utility(start, log)))
+        with opened(X, engine, as_is=as_is, n_grades=options.n_grades) as (far, log):
+            self._take(fit_qp(log, options) if far is None else far.fit(options))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:

@@ -342,7 +342,7 @@ def evaluate(
     empty : float
         NDCG of a query whose best ranking has value 0. Some libraries, such as LightGBM, take
         1.
-    duplicates : {"error", "first", "last", "mean", "median", "majority"}
+    duplicates : {"error", "first", "last"}
         What to do with a document that occurs twice for one query. "first" suits joined runs, if it
         is the one shown.
     bounds : bool
@@ -406,10 +406,14 @@ def evaluate(
     for r, run in enumerate(systems):
         ranked = ranked_lists(judged, run, None if whole else depth, ties)
         has = np.diff(ranked.offsets) > 0
+
+        # queries with something to measure, and shares of documents that are judged
         for m in own:
             looked_at = dcgs[m].depth if m in dcgs else None
             seen = ranked.any(ranked.grades >= 0, None if to_the_end else looked_at)
             measured[r, m], shares[:, r, m] = valued[m] & seen, ranked.shares(looked_at)
+
+        # values by our metrics
         for m, metric in dcgs.items():
             with errors_in(words[m]):
                 value = ranked.values(metric, unjudged)
@@ -484,8 +488,7 @@ def _check_metric(
         raise InputError(
             f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
             f"{grades_of(metric.n_grades)}; map the grades of the judgements to its own "
-            "(DCG.map_grades)",
-            see="scales",
+            "(DCG.map_grades)"
         )
 
 

@@ -33,8 +33,7 @@ def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
     by_dcglearn = tool == "ir-measures"
     if isinstance(dcg, Utility) or (isinstance(dcg, ListUtility) and not by_dcglearn):
         raise InputError(
-            f"{tool} can hold only a DCG, gains times discounts, but {name} is {NO_DCG[type(dcg)]}",
-            see="only-a-dcg",
+            f"{tool} can hold only a DCG, gains times discounts, but {name} is {NO_DCG[type(dcg)]}"
         )
 
     # a positive ideal value is needed
@@ -108,8 +107,7 @@ def to_lightgbm(dcg: MetricLike, *, lossy: bool = False) -> Fields:
     if lost and "discounts" in lost[0] and not lossy:
         raise InputError(
             "LightGBM has no discounts but 1 / log2(rank + 1); use lightgbm_callables, which carry "
-            "any, or pass lossy=True (--lossy) to export the gains alone",
-            see="only-a-dcg",
+            "any, or pass lossy=True (--lossy) to export the gains alone"
         )
     gains = (dcg.gains - dcg.gains[0]).tolist()
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}

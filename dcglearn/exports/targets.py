@@ -94,10 +94,7 @@ class Export(Finding):
 
 def target_of(word: str) -> str:
     """Return a target by name, with hyphens or underscores, or raise InputError."""
-    # other names of the same tools
-    aliases = {"torch": "pytorch", "sklearn": "scikit-learn", "pyterrier": "ir-measures"}
-    name = word.strip().lower().replace("_", "-").replace(" ", "-")
-    name = aliases.get(name, name)
+    name = word.strip().lower().replace("_", "-")
     if name in TARGETS:
         return name
 
@@ -109,7 +106,7 @@ def target_of(word: str) -> str:
             "dcglearn evaluate JUDGEMENTS RUN --metric dcg.json"
         )
 
-    guess = nearest(name, [*TARGETS, *aliases])
+    guess = nearest(name, TARGETS)
     raise InputError(f"there is no target {word!r}; the targets are {', '.join(TARGETS)}{guess}")
 
 

@@ -1,26 +1,17 @@
-"""Expansion of paths, and strict reading of bytes and JSON within the memory that is free."""
+"""Expansion of paths, strict reading of bytes and JSON, and a look at the memory that is free."""
 
-import contextlib
 import glob
 import json
 import os
-import select
 import stat
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 from dcglearn.foundation.validation import Fields, InputError, PathLike, as_path
 
 Paths: TypeAlias = PathLike | Sequence[PathLike]
 """A path, or several."""
-
-PIPE_WAIT = 60.0
-"""Longest wait for a program that writes to a named pipe, in seconds."""
-
-CGROUP = Path("/sys/fs/cgroup")
-"""Folder in which Linux keeps the limits of a container."""
 
 
 def is_path(value: Any) -> bool:
@@ -60,70 +51,19 @@ def expand_paths(paths: Paths, inside: str) -> list[str]:
     return list(dict.fromkeys(files))
 
 
-def most_bytes() -> int:
-    """Return the most bytes to read into memory: half of what is free, since they are parsed."""
-    return available() // 2
-
-
 def read_bytes(path: PathLike) -> bytes:
-    """Return the bytes of a file, or of a pipe that a program writes to.
-
-    Raise InputError if there are more than `most_bytes`, or it is neither.
-    """
+    """Return the bytes of a file, or of a pipe; raise InputError if there is none."""
     file = as_path(path)
     try:
-        about = file.stat()
-        if stat.S_ISFIFO(about.st_mode):
-            return _from_pipe(file)
-        _refuse_no_file(path, about)
+        kind = file.stat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
+            what = "a folder" if stat.S_ISDIR(kind) else "a device"
+            raise InputError(f"{path} is {what}; name a file, or - for standard input")
         return file.read_bytes()
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; check the name") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def _refuse_no_file(path: PathLike, about: os.stat_result) -> None:
-    if stat.S_ISDIR(about.st_mode):
-        raise InputError(f"{path} is a folder; name a file in it")
-    if not stat.S_ISREG(about.st_mode):
-        raise InputError(
-            f"{path} is a device, not a file or a pipe; name a file, or - for standard input"
-        )
-    if about.st_size > 1 << 24:
-        _refuse_longer(about.st_size, most_bytes(), str(path))
-
-
-def read_within(stream: BinaryIO, name: str) -> bytes:
-    """Return all bytes of a stream; raise InputError beyond `most_bytes`."""
-    most = most_bytes()
-    read = bytearray()
-    while part := stream.read(1 << 20):
-        read += part
-        _refuse_longer(len(read), most, name)
-    return bytes(read)
-
-
-def _refuse_longer(size: int, most: int, name: str) -> None:
-    if size > most:
-        raise InputError(
-            f"{name}: more than {most / 1e9:,.1f} GB, half of the memory that is free; split it, "
-            "or count equal lines of a log first",
-            see="memory-error",
-        )
-
-
-def _from_pipe(path: PathLike) -> bytes:
-    if sys.platform == "win32":
-        raise InputError(f"{path}: not a file")
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
-        if not select.select([pipe], [], [], PIPE_WAIT)[0]:
-            raise InputError(
-                f"{path}: no program wrote to this pipe in {PIPE_WAIT:g} seconds; start the writer "
-                "first"
-            )
-        os.set_blocking(pipe.fileno(), True)
-        return read_within(pipe, str(path))
 
 
 def read_json_object(path: PathLike) -> Fields:
@@ -166,43 +106,11 @@ def keys_once(pairs: list[tuple[str, Any]]) -> Fields:
     return fields
 
 
-def available() -> int:
-    """Return the bytes that can still be taken: the least of free memory and what limits leave."""
+def refuse_beyond_memory(needed: float, what: str, remedy: str) -> None:
+    """Raise InputError, ending with `remedy`, if `what` needs more bytes than are free."""
     import psutil
 
-    return max(0, min([psutil.virtual_memory().available, *_limits()]))
-
-
-def _limits() -> list[int]:
-    """Return what the limits of the container and of the address space leave."""
-    left = []
-
-    # cgroup v2, and v1
-    names = (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-    )
-    for limit, used in names:
-        with contextlib.suppress(OSError, ValueError):  # no container, or "max"
-            left.append(int((CGROUP / limit).read_text()) - int((CGROUP / used).read_text()))
-
-    # ulimit -v
-    if sys.platform != "win32":
-        import resource
-
-        import psutil
-
-        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if soft != resource.RLIM_INFINITY:
-            left.append(soft - psutil.Process().memory_info().vms)
-    return left
-
-
-def refuse_beyond_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise InputError, ending with `remedy`, if `what` needs more bytes than are left."""
-    if needed < 1 << 24:
-        return
-    free = available()
+    free = psutil.virtual_memory().available
     if needed > free:
         raise InputError(
             f"{what} needs {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free; "

@@ -29,12 +29,6 @@ def normal_quantile(level: float = LEVEL) -> float:
     return float(ndtri((1 + level) / 2))
 
 
-def normal_interval(values: Any, errors: Any, level: float = LEVEL) -> tuple[Any, Any]:
-    """Return the ends of normal intervals around values, given their standard errors."""
-    reach = normal_quantile(level) * errors
-    return values - reach, values + reach
-
-
 def mean_and_error(
     values: Floats, weight: Floats, clusters: Clusters
 ) -> tuple[Floats, Floats, int]:

@@ -1,8 +1,6 @@
 """Progress bars of long work: on a terminal, none in a pipe, named by the stage around them."""
 
 import contextlib
-import multiprocessing
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
@@ -25,19 +23,14 @@ def stage(name: str | None) -> Iterator[None]:
 
 def counted(items: Iterable[Item], total: int, name: str) -> Iterable[Item]:
     """Return the `total` items, counted by a progress bar where bars are shown."""
-    return bar(total, name, iterable=items) if total and _shown() else items
+    return bar(total, name, iterable=items) if total else items
 
 
 def bar(total: int, name: str, **options: Any) -> Any:
     """Return a bar of tqdm, with its `options`, which writes nothing where no bars are shown."""
     from tqdm import tqdm
 
+    hidden = _STAGE.get() is None or threading.current_thread() is not threading.main_thread()
     label = f"{_STAGE.get() or ''}: {name}".removeprefix(": ")
-    return tqdm(total=total, desc=label, disable=not _shown(), leave=False, **options)
-
-
-def _shown() -> bool:
-    """Return whether this is the main thread of a program on a terminal."""
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    first = in_main_thread and multiprocessing.parent_process() is None
-    return first and _STAGE.get() is not None and sys.stderr is not None and sys.stderr.isatty()
+    # None hides it where standard error is no terminal
+    return tqdm(total=total, desc=label, disable=hidden or None, leave=False, **options)

@@ -1,6 +1,5 @@
 """Bytes of a file or of standard input: decompressed, in UTF-8, and their format recognised."""
 
-import contextlib
 import gzip
 import io
 import re
@@ -10,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dcglearn.foundation.inputs import most_bytes, read_bytes, read_within, refuse_beyond_memory
+from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
 from dcglearn.foundation.workbooks import ZIP, sheet_text
 
@@ -32,32 +31,20 @@ LINES = (".jsonl", ".ndjson", ".json", "")
 WRITTEN = (*LINES, ".parquet")
 """Suffixes of the files that logs are written to: JSON lines, and Parquet for the last."""
 
-PARTS = "split the file, or count equal lines of a log first"
-"""Remedy for a file that does not fit in memory."""
-
-RATIO, PLAIN = 200, 1 << 26
-"""A compressed file may inflate to this many times its bytes, or this many bytes if more."""
-
 
 def content(path: PathLike, expected: str = "one judgement a line") -> tuple[str, bytes]:
     """Return the name for messages and the decompressed bytes of a file.
 
     Text is UTF-8, and returned without a byte-order mark. The path ``-`` is standard input. The
     first sheet of an Excel workbook becomes text separated by tabs. Raise InputError if the file is
-    missing, empty (the message says what is `expected`), UTF-16, too large for the memory, or
-    cannot be read or decompressed.
+    missing, empty (the message says what is `expected`), UTF-16, or cannot be read or decompressed.
     """
-    # the bytes as they are, and decompressed
-    if str(path) == "-":
-        name = "standard input"
-        if sys.stdin is None:
-            raise InputError(
-                "standard input is closed; name a file, or redirect one to standard input"
-            )
-        packed = read_within(sys.stdin.buffer, name)
+    if str(path) != "-":
+        name, packed = str(path), read_bytes(path)
+    elif sys.stdin is not None:
+        name, packed = "standard input", sys.stdin.buffer.read()
     else:
-        name = str(path)
-        packed = read_bytes(path)
+        raise InputError("standard input is closed; name a file, or redirect one to standard input")
     return name, _plain(name, decompressed(name, packed), expected)
 
 
@@ -77,52 +64,25 @@ def _plain(name: str, data: bytes, expected: str) -> bytes:
     return data
 
 
-class _TooLongError(Exception):
-    """Data inflate to more bytes than are allowed."""
-
-
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data, decompressed if they are gzip or zstd.
-
-    Raise InputError if they are damaged, or inflate beyond a bound.
-    """
-    magic = next((magic for magic in _MEMBERS if data.startswith(magic)), None)
+    """Return the data, decompressed if they are gzip or zstd; raise InputError if damaged."""
     try:
-        with _bounded(name, data) as most:
-            inside = data if magic is None else _inflated(data, magic, most)
-
-    except (EOFError, OSError, RuntimeError, zlib.error, zstd.ZstdError) as error:
+        for magic, inflated in _PACKED.items():
+            if data.startswith(magic):
+                data = inflated(data)
+                break
+    except (EOFError, OSError, zlib.error, zstd.ZstdError) as error:
         raise InputError(
             f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 "
-            "text",
-            see="damaged",
+            "text"
         ) from error
-    _refuse_others(name, inside)
-    return inside
-
-
-@contextlib.contextmanager
-def _bounded(name: str, data: bytes) -> Iterator[int]:
-    """Yield how many bytes packed data may inflate to; raise InputError where they are more."""
-    by_memory, by_ratio = most_bytes(), max(RATIO * len(data), PLAIN)
-    most = min(by_memory, by_ratio)
-    try:
-        yield most
-    except _TooLongError:
-        bound = f"more than {RATIO} times as much"
-        if most == by_memory:
-            bound = "half of the memory that is free"
-        raise InputError(
-            f"{name}: inflates from {len(data):,} bytes to more than {most / 1e9:,.2f} GB, "
-            f"{bound}; {PARTS}",
-            see="memory-error",
-        ) from None
+    _refuse_others(name, data)
+    return data
 
 
 def _refuse_others(name: str, inside: bytes) -> None:
     """Raise InputError for data that are still compressed, or of another kind than is read."""
-    # polars would inflate these without a bound
-    if inside.startswith((*_MEMBERS, b"x\x01", b"x\x9c")):
+    if inside.startswith((*_PACKED, b"x\x01", b"x\x9c")):
         raise InputError(
             f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip or zstd"
         )
@@ -166,32 +126,11 @@ _OTHERS = (
 """First bytes of files of other kinds, their names, and the remedy."""
 
 
-_MEMBERS: dict[bytes, Callable[[], Any]] = {
-    b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
-    b"\x28\xb5\x2f\xfd": zstd.ZstdDecompressor,
+_PACKED: dict[bytes, Callable[[bytes], bytes]] = {
+    b"\x1f\x8b": gzip.decompress,
+    b"\x28\xb5\x2f\xfd": zstd.decompress,
 }
-"""Decompressors of gzip and zstd by the first bytes of a member."""
-
-
-def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
-    """Return the joined members of a compressed file; zeros may stand between and after them."""
-    parts: list[bytes] = []
-    size = 0
-    while data:
-        # inflate one member within the bound
-        member = _MEMBERS[magic]()
-        parts.append(member.decompress(data, most + 1 - size))
-        size += len(parts[-1])
-        if size > most:
-            raise _TooLongError
-        if not member.eof:
-            raise EOFError("the end is missing")
-
-        # another member, a frame of zstd without data, or nothing must follow
-        data = (member.unused_data or b"").lstrip(b"\0")
-        if data and not data.startswith((magic, data[:1] + b"*M\x18")):
-            raise OSError("something else follows the compressed data")
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+"""What inflates gzip and zstd, by the first bytes."""
 
 
 def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:
@@ -226,23 +165,11 @@ def kind_of(name: str, data: bytes) -> str:
 
 
 def parquet_rows(name: str, data: bytes) -> PolarsFrame:
-    """Return the table in a Parquet file as `plain_types`.
-
-    Raise InputError if it is damaged, empty or too large.
-    """
+    """Return the table in a Parquet file as `plain_types`; raise InputError if damaged or empty."""
     import polars as pl
 
     try:
-        # estimate the memory from the first rows
-        rows = pl.scan_parquet(io.BytesIO(data))
-        n = rows.select(pl.len()).collect().item()
-        parts = [rows.head(0).collect()]
-        for part in rows.collect_batches(maintain_order=True):
-            if len(parts) == 1 and len(part):
-                size = 2 * n * part.estimated_size() / len(part)
-                refuse_beyond_memory(size, f"{name}: the table of {n:,} rows", PARTS)
-            parts.append(part)
-        frame = pl.concat(parts)
+        frame = pl.read_parquet(io.BytesIO(data))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"{name}: not a Parquet file, or a truncated one ({error})") from error
     if not len(frame):

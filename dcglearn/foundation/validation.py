@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import re
-import traceback
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,27 +64,6 @@ MOST_ECHOED = 80
 """Most characters of a refused value in a message."""
 
 
-@cache
-def _errors_page() -> str:
-    """Return the address of the page of errors: on the package's site, or in its source."""
-    from importlib import metadata
-
-    try:
-        urls = metadata.metadata("dcglearn").get_all("Project-URL") or []
-    except metadata.PackageNotFoundError:
-        urls = []
-    for url in urls:
-        label, _, site = url.partition(", ")
-        if label == "Documentation":
-            return f"{site.rstrip('/')}/reference/errors.html"
-    return "docs/reference/errors.md"
-
-
-def pointer(see: str) -> str:
-    """Return the words that lead to an anchor on the page of errors."""
-    return f"(see {_errors_page()}#{see})"
-
-
 def shortened(message: str) -> str:
     """Return a message with `MOST_ECHOED` characters of each longer value in it."""
     # a quoted text, a list or a word that is longer; paths may have 255 characters
@@ -101,11 +77,7 @@ def shortened(message: str) -> str:
 class InputError(ValueError):
     """Input that cannot be used as it is; the message names the place, the value and the remedy.
 
-    `place` is the file and the line, where there is one, `option` the parameter that is at fault,
-    where it is known, and `see` an anchor on the page of errors, to which the message points. All
-    are kept where the error is told on. An argument of a wrong type, or an unknown one, is a
-    TypeError as well. A notebook shows the caller's lines and the message, the remedy last;
-    ``%debug`` shows the rest.
+    An argument of a wrong type, or an unknown one, is a TypeError as well.
 
     See Also
     --------
@@ -120,42 +92,8 @@ class InputError(ValueError):
     discounts[1]: nan is not a finite number
     """
 
-    def __init__(self, message: str, see: str | None = None, *, option: str | None = None) -> None:
+    def __init__(self, message: str) -> None:
         super().__init__(shortened(message))
-        self.see, self.option, self.place = see, option, ""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.see is None else f"{self.args[0]} {pointer(self.see)}"
-
-    def told(self, before: object = "", after: str = "") -> Self:
-        """Return the same error, with its parts, with text before and after its message."""
-        error = copy.copy(self).with_traceback(self.__traceback__)
-        error.args = (shortened(f"{before}{self.args[0]}{after}"),)
-        return error
-
-    def at(self, place: object) -> Self:
-        """Return the same error at a place, such as a file or a line, which the message names."""
-        error = self.told(f"{place}: ")
-        error.place = ", ".join(filter(None, [str(place), self.place]))
-        return error
-
-    def _render_traceback_(self) -> list[str]:
-        """Return what IPython shows: the caller's lines, what is wrong, and last the remedy."""
-        # down to this package, without the lines of others such as IPython
-        lines = []
-        for frame in traceback.extract_tb(self.__traceback__):
-            if frame.filename.startswith(str(Path(__file__).parents[1])):
-                break
-            if "site-packages" not in frame.filename:
-                inside = "" if frame.name == "<module>" else f", in {frame.name}"
-                lines.append(f"line {frame.lineno}{inside}: {frame.line}")
-
-        # what is wrong, the page and the remedy
-        fact, remedy = str(self.args[0]), ""
-        if "; " in fact:
-            fact, remedy = fact.rsplit("; ", 1)
-        see = "" if self.see is None else pointer(self.see)
-        return [*lines, "", f"{type(self).__name__}: {fact}", *filter(None, [see, remedy])]
 
 
 class InputTypeError(InputError, TypeError):
@@ -189,7 +127,8 @@ def errors_in(place: object) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise error.at(place) from None
+        error.args = (f"{place}: {error}",)
+        raise
 
 
 def at_depth(lists: Grades, depth: int) -> Grades:
@@ -211,7 +150,7 @@ def number_lists(lists: ArrayLike, name: str = "lists") -> NDArray[Any]:
         array = np.asarray(lists)
     except ValueError as error:
         raise InputError(
-            f"{name}: the lists have different lengths; pad the shorter with -2", see="lengths"
+            f"{name}: the lists have different lengths; pad the shorter with -2"
         ) from error
 
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
@@ -396,11 +335,11 @@ def whole_number(
 ) -> int:
     """Return an integer from `least` to `most` as an int; else raise InputError with `remedy`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise InputTypeError(f"{name}={value!r} is not an integer", option=name)
+        raise InputTypeError(f"{name}={value!r} is not an integer")
     if value < least or (most is not None and value > most):
         allowed = f"{least} or more" if most is None else f"{least} to {most}"
         problem = f"{name}={value}: give {allowed}" + (f"; {remedy}" if remedy else "")
-        raise InputError(problem, option=name)
+        raise InputError(problem)
     return int(value)
 
 
@@ -436,25 +375,25 @@ def within(
         f"{name}={value!r} must be a finite number {'above' if above else 'of at least'} 0{limit}"
         + (f"; {remedy}" if remedy else "")
     )
-    raise kind(problem, option=name)
+    raise kind(problem)
 
 
 def flag(value: Any, name: str) -> None:
     """Raise InputError unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputTypeError(f"{name}={value!r}: give True or False", option=name)
+        raise InputTypeError(f"{name}={value!r}: give True or False")
 
 
 def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> None:
     """Raise InputError that lists the choices, then `remedy`, unless `value` is a choice."""
     if not isinstance(value, str):
         problem = f"{name}={value!r}: give one of {', '.join(choices)}{remedy}"
-        raise InputTypeError(problem, option=name)
+        raise InputTypeError(problem)
     if value not in choices:
         problem = (
             f"{name}={value!r}: give one of {', '.join(choices)}{remedy}{nearest(value, choices)}"
         )
-        raise InputError(problem, option=name)
+        raise InputError(problem)
 
 
 def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str) -> None:
@@ -462,8 +401,7 @@ def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str)
     for name in names:
         if name not in allowed:
             raise InputTypeError(
-                f"{owner} has no {noun} {name!r}, but {listed(allowed)}{nearest(name, allowed)}",
-                option=name,
+                f"{owner} has no {noun} {name!r}, but {listed(allowed)}{nearest(name, allowed)}"
             )
 
 

@@ -170,19 +170,16 @@ def read_candidates(
         raise InputError(f"{path} is larger than {most_bytes >> 20} MB; give a sample of its pairs")
 
     # the columns of a log, and what a rater sees
-    from dcglearn.reading.columns import own_names
     from dcglearn.reading.contract import CANDIDATE
-    from dcglearn.reading.scale import fitted
+    from dcglearn.reading.read import rows_of
     from dcglearn.reading.tables import table_of
-    from dcglearn.reading.values import values_of
 
     table = table_of(path)
-    _, values, levels, refusals = values_of(table, CANDIDATE, own_names(columns), None, n_grades)
-    refusals.check()
-    lists = fitted([values["a"], values["b"]], None, pad=False)
+    read = rows_of(table, CANDIDATE, n_grades=n_grades, columns=columns)
+    values, levels = read.values, read.scale
 
     # each row is a pair
-    rows = zip(*(grades.tolist() for grades in lists), strict=True)
+    rows = zip(values["a"].tolist(), values["b"].tolist(), strict=True)
     pairs = []
     for number, (a, b) in enumerate(rows):
         with errors_in(table.place(number)):

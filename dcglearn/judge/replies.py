@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dcglearn.foundation.plain_text import number_of
@@ -18,10 +18,20 @@ from dcglearn.reading.winners import own_words
 
 REPLY = {
     "custom_id": Role("text", "custom_id key", required=True),
-    "answer": Role("text", "response result answer content text output", required=True),
+    "answer": Role("text", "answer content text output"),
+    "response": Role("text", "response result"),
+    "error": Role("text", "error"),
     "model": Role("text", "model"),
 }
-"""The columns of a file of replies; `answer` is a text, or the provider's object around it."""
+"""The columns of a file of replies: a text, or the provider's object around it or its error."""
+
+_KEY = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:\s*')
+"""A key of an object in JSON, up to its value."""
+
+_AFTER = re.compile(r"\s*[,}]")
+"""What follows the value of a key."""
+
+_DECODER = json.JSONDecoder()
 
 
 def read_replies(
@@ -31,8 +41,9 @@ def read_replies(
 
     The file is a provider's batch of results, or a table of `custom_id` and `answer`. A verdict is
     A (the list shown first), B or tie, or one of `winner_words`, in JSON or at the beginning of the
-    text. Raises InputError if no reply can be read, one is to none of the prompts, or the pairs
-    beside the prompts are missing.
+    text; thoughts before it are left out. Lines count the requests that failed by cause, and name
+    each answer that is not clear. Raises InputError if no reply can be read, one is to none of the
+    prompts, or the pairs beside the prompts are missing.
     """
     beside = pairs_beside(prompts)
     if not beside.exists():
@@ -45,13 +56,22 @@ def read_replies(
     # the verdict of every reply, on the pair whose order it saw
     verdicts: list[Fields] = []
     unread: list[str] = []
+    failed: dict[str, list[str]] = defaultdict(list)
     told: dict[str, set[tuple[str, str]]] = defaultdict(set)
     table = table_of(path)
     columns = find(table.frame.columns, REPLY)
-    cells = {role: text(table.frame[its[0]]).to_list() for role, its in columns.items()}
+    if not columns.keys() & {"answer", "response", "error"}:
+        raise InputError(f"{path}: no 'answer' beside custom_id, nor a provider's 'response'")
+    cells = {
+        role: text(table.frame[columns[role][0]]).to_list()
+        if role in columns
+        else [""] * table.frame.height
+        for role in REPLY
+    }
 
     for row, custom_id in enumerate(cells["custom_id"]):
-        place, answer = table.place(row), _plain_json(cells["answer"][row])
+        place, reply = table.place(row), cells["response"][row] or cells["answer"][row]
+        answer = _plain_json(reply)
         key, _, order = custom_id.rpartition("-")
         if key not in pairs or order not in ("ab", "ba"):
             raise InputError(
@@ -61,10 +81,15 @@ def read_replies(
         # what the reply says
         said = _leaf(answer, "text", "content")
         if isinstance(answer, Mapping) and names & answer.keys():
-            said = cells["answer"][row]
+            said = reply
         verdict = verdict_of(said, meanings, names)
         if verdict is None:
-            unread.append(f"{place}: {repr(said) if said else 'no text'}")
+            error = {"error": _plain_json(cells["error"][row]), "result": answer}
+            cause = "" if said else _cause(error)
+            if cause:
+                failed[cause.partition(": ")[0]].append(f"{cause} ({place})")
+            else:
+                unread.append(f"{place}: {repr(said) if said else 'no text'}")
             continue
 
         # the list that the sides mean in this order
@@ -73,11 +98,12 @@ def read_replies(
         told[key].add((order, winner))
 
         # by the model that gave it
-        model = cells.get("model", [""] * (row + 1))[row] or _leaf(answer, "model", "modelVersion")
+        model = cells["model"][row] or _leaf(answer, "model", "modelVersion")
         rater = model or key.rpartition("-")[0]
         verdicts.append({**pairs[key], "winner": winner, "rater": rater, "swapped": order == "ba"})
     if not verdicts:
-        raise InputError("; ".join([f"{path}: no answer can be read", *unread[:1]]))
+        first = [*unread, *(places[0] for places in failed.values())][:1]
+        raise InputError("; ".join([f"{path}: no answer can be read", *first]))
 
     # what was read, and what was not
     both = [answers for answers in told.values() if len({order for order, _ in answers}) == 2]
@@ -87,7 +113,13 @@ def read_replies(
         f"{number_of(2 * len(pairs), 'prompts')}; {number_of(len(both), 'pairs')} in both orders, "
         f"of which {changed:,} changed the winner with the order"
     ]
-    return verdicts, [*lines, *_left_unread(unread)]
+    lines += [
+        f"left out: {number_of(len(places), 'requests')} that failed, first {places[0]}"
+        for places in failed.values()
+    ]
+    if unread:
+        lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
+    return verdicts, [*lines, *(f"  {place}" for place in unread)]
 
 
 def _plain_json(cell: str) -> Any:
@@ -98,16 +130,14 @@ def _plain_json(cell: str) -> Any:
     return cell
 
 
-def _left_unread(places: Sequence[str]) -> list[str]:
-    """Return lines about the answers that cannot be read, given their places and texts."""
-    if not places:
-        return []
-    head = f"left out: {number_of(len(places), 'answers')} that cannot be read"
-    return [head, *(f"  {place}" for place in places)]
-
-
 def verdict_of(text: str, meanings: Mapping[str, str], keys: set[str]) -> str | None:
-    """Return the meaning of the verdict in a text, from JSON or its first word; None if unclear."""
+    """Return the meaning of the verdict in a text, from JSON or its first word; None if unclear.
+
+    Thoughts in ``<think>`` are left out, those that are cut off or began in the prompt, too.
+    """
+    text = re.sub(r"(?is)(?:\A|<think(?:ing)?>)(?:(?!<think).)*?</think(?:ing)?>", "", text)
+    text = re.split(r"(?i)<think(?:ing)?>", text)[0]
+
     # JSON that agrees
     named = {meanings.get(value) for value in _named(text, keys)}
     if named:
@@ -121,20 +151,60 @@ def verdict_of(text: str, meanings: Mapping[str, str], keys: set[str]) -> str | 
 
 
 def _named(text: str, keys: set[str]) -> set[str]:
-    """Return the plain values that JSON in a text has under the keys."""
+    """Return the plain values that objects of JSON in a text have under keys of their own."""
     named = set()
-    for braces in re.findall(r"\{[^{}]*\}", text):
-        with contextlib.suppress(ValueError, RecursionError):  # braces without JSON
-            named |= {
-                _plain(value) for key, value in json.loads(braces).items() if key.lower() in keys
-            }
+    start = text.find("{")
+    while start >= 0:
+        members, end = _members(text, start)
+        named |= {_plain(value) for key, value in members if key.lower() in keys}
+        start = text.find("{", end)
     return named
+
+
+def _members(text: str, start: int) -> tuple[list[tuple[str, Any]], int]:
+    """Return the keys and values of an object that begins at `start`, and where it ends.
+
+    Of one that is cut off or damaged they are those before the damage, and it ends with the text:
+    what follows may be inside of it. Braces without a key end at once.
+    """
+    members: list[tuple[str, Any]] = []
+    end = start + 1
+    while key := _KEY.match(text, end):
+        try:
+            value, end = _DECODER.raw_decode(text, key.end())
+        except (ValueError, RecursionError):
+            return members, len(text)
+
+        # what is cut off after its last quote is whole; a number may lack digits
+        after = _AFTER.match(text, end)
+        if after or (isinstance(value, str) and not text[end:].strip()):
+            members.append((key[1], value))
+        if after is None:
+            return members, len(text)
+        end = after.end()
+        if after[0].endswith("}"):
+            return members, end
+    return members, len(text) if members else start + 1
 
 
 def _plain(value: Any) -> str:
     """Return a text in lower case without marks of Markdown, and without "list" before a name."""
     bare = re.sub(r"[*_`\"'\[\]#>]", "", str(value)).strip().lower()
     return re.sub(r"^list (?=\w$)", "", bare)
+
+
+def _cause(value: Any) -> str:
+    """Return the code and message of an error in a provider's object; "" if there is none."""
+    if not isinstance(value, Mapping):
+        return value if isinstance(value, str) else ""
+
+    # the innermost error, or what holds it
+    for step in ("error", "response", "result", "body"):
+        if value.get(step) and (cause := _cause(value[step])):
+            return cause
+    parts = [value.get(name) for name in ("code", "type", "message")]
+    said = [str(part) for part in parts if isinstance(part, str | int) and part != "succeeded"]
+    return ": ".join(filter(None, said))
 
 
 def _leaf(value: Any, *names: str) -> str:

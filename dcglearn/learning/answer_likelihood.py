@@ -7,17 +7,31 @@ b out; mu and tau are the best at every u.
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Grades, frozen
 from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.learning.list_kernel import list_factors, list_slopes, list_values
-from dcglearn.learning.minimise import minimised_by_newton
+from dcglearn.learning.objective import Local
 from dcglearn.learning.pairs import CURVATURE, VALUE, LossSums, Pairs, Points
+from dcglearn.learning.search import descend
 
 SPREADS = np.array([5.0, 1.0])
 """Standard deviations of the priors of mu and log tau around 0: single answers say little of tau.
+"""
+
+
+LIMITS = np.array([-1e3, -9.0]), np.array([1e3, 9.0])
+"""Bounds of mu and log tau, which their priors keep far from these."""
+
+
+Derivatives: TypeAlias = tuple[float, Floats, Floats, Floats, Floats, Floats]
+"""A log likelihood, with the prior of mu and tau, and its derivatives.
+
+The slopes are in (mu, log tau), (2,), and in n utilities, (n,); the second derivatives are in the
+utilities, (n,), in them and (mu, log tau), (n, 2), and in (mu, log tau), (2, 2).
 """
 
 
@@ -45,18 +59,17 @@ class JudgedAnswers:
 
         # slopes in gains and discounts
         if order > VALUE:
-            of_values = np.array([-slope for _, slope, *_ in profiles])
+            of_values = np.array([-slope for _, _, slope, *_ in profiles])
             factors = list_factors(self.lists, *tables)
             size, n_grades = factors.shape[2], points.gains.shape[1]
             sums.slopes[:, :size] += (of_values[:, None, :] @ factors)[:, 0]
-            moment = list_slopes(self.lists, of_values, n_grades)
-            sums.moment[:] += moment
 
         # second derivatives, less what mu and tau make up for
         if order == CURVATURE:
+            moment = list_slopes(self.lists, of_values, n_grades)
             sums.joint[:, :n_grades, n_grades:size] += moment.transpose(0, 2, 1)
             sums.joint[:, n_grades:size, :n_grades] += moment
-            for b, (_, _, curvature, across, inner) in enumerate(profiles):
+            for b, (_, _, _, curvature, across, inner) in enumerate(profiles):
                 plain = (factors[b].T * curvature) @ factors[b]
                 shared = factors[b].T @ across
                 made_up = shared @ np.linalg.solve(inner, shared.T)
@@ -64,31 +77,21 @@ class JudgedAnswers:
         return sums
 
 
-def profiled(
-    utility: Floats, right: Floats, count: Floats
-) -> tuple[float, Floats, Floats, Floats, Floats]:
-    """Return the log likelihood with the best mu and tau, and its derivatives.
+def profiled(utility: Floats, right: Floats, count: Floats) -> Derivatives:
+    """Return the log likelihood with the best mu and tau, and its derivatives there."""
 
-    The slopes are in the utilities, (n,); the second derivatives are in the utilities, (n,), in
-    them and (mu, log tau), (n, 2), and in (mu, log tau), (2, 2). The prior of mu and tau is
-    included.
-    """
-
-    def loss(at: Floats) -> tuple[float, Floats, Floats]:
-        value, gradient, *_, inner = integrated(utility, right, count, at)
-        return -value, -gradient, -inner
+    def loss(at: Floats) -> Local:
+        value, gradient, *_, inner = integrated(utility, right, count, at[0])
+        return Local(-np.array([value]), -gradient[None], -inner[None])
 
     # from the mu of the share of right answers
     share = (right.sum() + 0.5) / (count.sum() + 1)
-    start = np.array([np.log(share / (1 - share)) - utility.mean(), 0.0])
-    best = minimised_by_newton(loss, start, tol=1e-9).x
-    value, _, slope, curvature, across, inner = integrated(utility, right, count, best)
-    return value, slope, curvature, across, inner
+    start = np.array([[np.log(share / (1 - share)) - utility.mean(), 0.0]])
+    best = descend(loss, start, LIMITS, tol=1e-16).theta[0]
+    return integrated(utility, right, count, best)
 
 
-def integrated(
-    utility: Floats, right: Floats, count: Floats, at: Floats
-) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
+def integrated(utility: Floats, right: Floats, count: Floats, at: Floats) -> Derivatives:
     """Return the log likelihood with the prior at (mu, log tau), and its derivatives."""
     nodes, log_weights = _quadrature()
     spread = np.exp(at[1]) * nodes

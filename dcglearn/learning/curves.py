@@ -14,10 +14,10 @@ times: p = 0 adds up, p = 1 averages; where p is free, its logit is a parameter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,8 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import Floats, frozen
 from dcglearn.kernels.library import function
 from dcglearn.learning.pairs import Points
-from dcglearn.learning.prior import Normal, Prior, Slopes
-from dcglearn.metrics.dcg import textbook_dcgs
-
-TwoCurves: TypeAlias = tuple[Floats, Floats]
-"""Gains and discounts, or their alpha and delta."""
+from dcglearn.learning.prior import Normal, Prior
+from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 fill_points = function(
     "fill_points l[10] .n .p .gains .thresholds .judges f[n,p] f[judges] f[judges] f[n,gains] f[0] "
@@ -72,35 +69,8 @@ POWERS = np.array([0.1, 0.5, 0.9])
 BIAS_SPREAD = 2.0
 """Prior standard deviation of position bias, common and by judge, in units of judges' noise."""
 
-
-@dataclass(frozen=True)
-class Curves:
-    """Gains that rise by 1 from worst to best grade, discounts of sum 1, and judges' parameters.
-
-    `gains`, shape (L,), `discounts`, shape (K,), and `power` are the metric; in units of the noise
-    of judges, two lists differ by ``z = sharpness * (DCG of one list - DCG of the other)``.
-    `errors`, shape (R,), is the error rate of each judge and `biases`, shape (R,), the position
-    bias, in units of the noise; none, shape (0,), where sides are not known. For `thresholds`,
-    shape (M + 2,), see `pair_loss`.
-    """
-
-    gains: Floats
-    discounts: Floats
-    sharpness: float
-    errors: Floats
-    thresholds: Floats
-    biases: Floats = field(default_factory=lambda: np.zeros(0))
-    power: float = 0.0
-
-    @property
-    def weights(self) -> Floats:
-        """The utility in units of the judges' noise, shape (K, L)."""
-        return self.sharpness * np.outer(self.discounts, self.gains)
-
-    @property
-    def scaled(self) -> TwoCurves:
-        """Gains whose best is 1, and discounts whose first is 1."""
-        return self.gains / self.gains[-1], self.discounts / self.discounts[0]
+OWN_SPREADS = np.array([PRIOR.own_error, BIAS_SPREAD])
+"""Prior standard deviations of judges' own deviations, in the logit of error and the bias."""
 
 
 class Places(NamedTuple):
@@ -131,13 +101,13 @@ class Model:
     """The model to fit: K positions, L grades, M levels of strength, judges and prior.
 
     `with_errors` tells whether to estimate error rates, `ties` whether the log holds ties, and
-    `sided` whether it tells which list was shown first: then position biases are parameters.
-    `own_logits` and `own_biases`, shape (R,), are by how much those of each of R judges differ from
-    the common ones. `ridge` is the strength of the prior on the two curves, `centre` the prior mean
-    of the log sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to
-    shrink to (straight lines by default). `zero` is the grade with gain 0, L for none: then the
-    gain of an empty place is a parameter, expected at `empty`. Discounts may rise unless they are
-    `falling`. `power` is that of lengths, a parameter if it is None.
+    `sided` whether it tells which list was shown first: then position biases are parameters. `own`,
+    shape (2, R), holds by how much the logits of error and the biases of each of R judges differ
+    from the common ones. `ridge` is the strength of the prior on the two curves, `centre` the prior
+    mean of the log sharpness, and `target` the alpha and delta to shrink to, shape (L + K - 2,);
+    None is for straight lines. `zero` is the grade with gain 0, L for none: then the gain of an
+    empty place is a parameter, expected at `empty`. Discounts may rise unless they are `falling`.
+    `power` is that of lengths, a parameter if it is None.
     """
 
     depth: int
@@ -147,12 +117,11 @@ class Model:
     ties: bool = False
     sided: bool = False
     # judges
-    own_logits: Floats = field(default_factory=lambda: np.zeros(1))
-    own_biases: Floats = field(default_factory=lambda: np.zeros(1))
+    own: Floats = field(default_factory=lambda: np.zeros((2, 1)))
     # the prior
     ridge: float = 1.0
     centre: float = 5.0
-    target: TwoCurves | None = None
+    target: Floats | None = None
     # what is fixed
     zero: int = 0
     empty: float = 0.0
@@ -235,23 +204,9 @@ class Model:
         changed[:, self.places.sharpness] += np.repeat(changes, len(thetas))[:, None]
         return np.clip(changed, *self.bounds)
 
-    def curves(self, theta: Floats) -> Curves:
-        """Return gains, discounts and judges at parameters theta, shape (p,)."""
-        points = self.points(theta[None])
-        sharpness = float(np.exp(theta[self.places.sharpness.start]))
-        return Curves(
-            gains=points.gains[0],
-            discounts=points.discounts[0] / sharpness,
-            sharpness=sharpness,
-            errors=points.errors[0],
-            thresholds=points.thresholds[0],
-            biases=np.zeros(0) if points.biases is None else points.biases[0],
-            power=0.0 if points.powers is None else float(points.powers[0]),
-        )
-
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
-        n, n_judges = len(thetas), len(self.own_logits)
+        n, n_judges = len(thetas), self.own.shape[1]
 
         # what is no parameter: the worst grade's gain, the power, the outer thresholds
         gains = np.zeros((n, self.n_grades))
@@ -260,9 +215,8 @@ class Model:
         thresholds = np.zeros((n, self.n_levels + 2))
         thresholds[:, -1] = np.inf
         errors, biases = np.zeros((2, n, n_judges))
-        judges = self.own_logits, self.own_biases
         at = gains, discounts, powers, thresholds, errors, biases
-        fill_points(self.layout, np.ascontiguousarray(thetas), *judges, *at)
+        fill_points(self.layout, np.ascontiguousarray(thetas), *self.own, *at)
         return Points(
             gains,
             discounts,
@@ -278,24 +232,33 @@ class Model:
         at = self.places
         unit = np.eye(at.n)
 
-        # the two curves are near straight lines, or near those of the target
-        slopes = [PRIOR.gain_slope, PRIOR.discount_slope if self.falling else PRIOR.free_slope]
+        # slopes of the two curves, less those of straight lines, or of the target
         falls = np.diff(np.log(np.arange(1.0, self.depth + 1)))  # of the discounts 1/r
+        means = [PRIOR.gain_slope, PRIOR.discount_slope if self.falling else PRIOR.free_slope]
         of_gains = np.zeros(self.n_grades - 1)
         of_discounts = np.log(falls) if self.falling else np.zeros(self.depth - 1)
         if self.target is not None:
-            of_gains, of_discounts = self.target
+            of_gains, of_discounts = np.split(self.target, [self.n_grades - 1])
             if self.falling:
                 of_discounts = np.maximum(of_discounts, np.log(PRIOR.least_exponent * falls))
-            slopes = [(0.0, spread / PRIOR.near_target) for _, spread in slopes]
+            means = [(0.0, spread / PRIOR.near_target) for _, spread in means]
         scale = np.ones(self.depth - 1) if self.falling else falls
-        curves = [
-            Slopes(np.diff(unit[at.alpha], axis=0), np.diff(of_gains), *slopes[0]),
-            Slopes(unit[at.delta] / scale[:, None], of_discounts / scale, *slopes[1]),
+        slopes = [
+            (np.diff(unit[at.alpha], axis=0), np.diff(of_gains)),
+            (unit[at.delta] / scale[:, None], of_discounts / scale),
         ]
 
-        # all else is normal; only differences of alpha matter, so their mean is held
-        normals = [
+        # their differences are bends; their means are charged as strongly as the ridge
+        bends = [(np.diff(rows, axis=0), np.diff(offsets)) for rows, offsets in slopes]
+        normals = []
+        for (rows, offsets), (mean, spread) in zip(slopes, means, strict=True):
+            if len(rows):
+                strength = np.sqrt(self.ridge) / spread
+                whole = strength * rows.mean(axis=0)[None]
+                normals.append(Normal(whole, strength * (offsets.mean() + mean), 1.0))
+
+        # all else is normal too; only differences of alpha matter, so their mean is held
+        normals += [
             Normal(unit[at.alpha].mean(axis=0)[None], 0.0, 1.0),
             Normal(unit[at.sharpness], self.centre, PRIOR.sharpness_spread),
             Normal(unit[at.error], *PRIOR.error),
@@ -304,22 +267,21 @@ class Model:
             Normal(unit[at.bias], 0.0, BIAS_SPREAD),
             Normal(unit[at.thresholds], 0.0, PRIOR.threshold_spread),
         ]
-        return Prior.of(curves, normals, self.ridge)
+        return Prior.of(bends, normals, self.ridge)
 
     @property
     def cost_of_judges(self) -> float:
         """Minus the log prior of the judges' deviations, up to a constant."""
-        deviations = self.own_logits / PRIOR.own_error, self.own_biases / BIAS_SPREAD
-        return 0.5 * float(np.sum(np.square(deviations)))
+        return 0.5 * float(np.sum((self.own / OWN_SPREADS[:, None]) ** 2))
 
 
 def log_curves(
     gains: Floats, discounts: Floats, *, falling: bool = True, exact: bool = False
-) -> TwoCurves:
-    """Return alpha and delta of a metric; steps that are not positive become very small ones.
+) -> Floats:
+    """Return alpha and delta of a metric, (L + K - 2,); steps that are not positive become small.
 
     So do small positive ones, unless they are to be `exact`. With `falling`, discounts that rise
-    are cut to those above them.
+    are cut to those above them, and none falls by less than `LEAST_FALL`.
     """
     # steps between gains, as shares of their sum
     steps = np.diff(gains)
@@ -330,30 +292,25 @@ def log_curves(
     # falls from one discount to the next
     if not exact or discounts.min() <= 0:
         discounts = np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300))
-    return alpha - alpha.mean(), delta_of(discounts, falling=falling)
+    if falling:
+        falls = -np.diff(np.log(np.minimum.accumulate(discounts)))
+        delta = np.log(np.maximum(falls, LEAST_FALL))
+    else:
+        delta = -np.diff(np.log(discounts))
+    return np.concatenate([alpha - alpha.mean(), delta])
 
 
-def delta_of(discounts: Floats, *, falling: bool) -> Floats:
-    """Return delta of positive discounts; with `falling`, none falls by less than `LEAST_FALL`."""
-    if not falling:
-        return -np.diff(np.log(discounts))
-    falls = -np.diff(np.log(np.minimum.accumulate(discounts)))
-    return np.log(np.maximum(falls, LEAST_FALL))
-
-
-def with_curves(
-    model: Model, theta: Floats, gains: Floats, discounts: Floats, power: float = 0.0
-) -> Floats:
-    """Return parameters, shape (p,), with a metric's curves, in which an empty place has value 0.
+def with_curves(model: Model, theta: Floats, dcg: DCG) -> Floats:
+    """Return parameters, shape (p,), with a DCG's curves, in which an empty place has value 0.
 
     They are exact unless a step or discount is not positive, see `log_curves`.
     """
     at = model.places
     theta = theta.copy()
-    curves = log_curves(gains, discounts, falling=model.falling, exact=True)
-    theta[at.alpha], theta[at.delta] = curves
-    theta[at.empty] = empty_gain(gains)
-    theta[at.power] = logit_of(power)
+    curves = log_curves(dcg.gains, dcg.discounts, falling=model.falling, exact=True)
+    theta[: at.delta.stop] = curves
+    theta[at.empty] = empty_gain(dcg.gains)
+    theta[at.power] = logit_of(dcg.power)
     return theta
 
 
@@ -363,18 +320,13 @@ def logit_of(power: Floats | float) -> Floats:
     return np.log(inside / (1 - inside))
 
 
-def log_metrics(metrics: Iterable[TwoCurves], *, falling: bool = True) -> Floats:
-    """Return alpha and delta of S metrics, gains and discounts each, shape (S, L + K - 2)."""
-    return np.array([np.concatenate(log_curves(*metric, falling=falling)) for metric in metrics])
-
-
 def empty_gain(gains: Floats) -> float:
     """Return the gain of an empty place, whose value is 0, where gains rise from 0 to 1."""
     span = float(gains[-1] - gains[0])
     return -float(gains[0]) / span if span > 0 else 0.0
 
 
-def family(n_grades: int, depth: int, *, falling: bool = True) -> list[TwoCurves]:
+def family(n_grades: int, depth: int, *, falling: bool = True) -> list[tuple[Floats, Floats]]:
     """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q.
 
     On the scales of alpha and delta they are straight, or nearly. Unless `falling`, these are
@@ -393,5 +345,5 @@ def family(n_grades: int, depth: int, *, falling: bool = True) -> list[TwoCurves
 def known_curves(n_grades: int, depth: int, falling: bool) -> Floats:
     """Return alpha and delta of a family of curves and of the textbook DCGs, (S, L + K - 2)."""
     textbooks = [(dcg.gains, dcg.discounts) for dcg in textbook_dcgs(n_grades, depth).values()]
-    curves = family(n_grades, depth, falling=falling)
-    return frozen(log_metrics([*curves, *textbooks], falling=falling))
+    metrics = [*family(n_grades, depth, falling=falling), *textbooks]
+    return frozen(np.array([log_curves(*metric, falling=falling) for metric in metrics]))

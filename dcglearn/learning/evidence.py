@@ -105,7 +105,7 @@ def fixed_population(
     # the metrics' parameters, and those of the judges
     model, at = objective.model, objective.model.places
     nothing = np.zeros(at.n)
-    known = np.array([with_curves(model, nothing, x.gains, x.discounts, x.power) for x in metrics])
+    known = np.array([with_curves(model, nothing, dcg) for dcg in metrics])
     ends = np.cumsum(shares / shares.sum())
     judges = np.r_[at.sharpness, at.error, at.bias, at.thresholds]
 

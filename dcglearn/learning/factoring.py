@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame
@@ -28,20 +27,6 @@ class Factoring(Finding):
     ratio: float
     visible_weights: Floats
     rank_one: Floats
-
-    @property
-    def gains(self) -> Floats:
-        """Gains of the DCG, shape (L,)."""
-        return self.dcg.gains
-
-    @property
-    def discounts(self) -> Floats:
-        """Discounts of the DCG, shape (K,)."""
-        return self.dcg.discounts
-
-    def score(self, lists: ArrayLike) -> Floats:
-        """Score graded lists with the DCG; see `dcglearn.metrics.dcg.DCG.score`."""
-        return self.dcg.score(lists)
 
     @property
     def sentence(self) -> str:

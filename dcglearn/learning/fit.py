@@ -7,26 +7,20 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Fields, Floats, InputError, pointer
-from dcglearn.learning.curves import (
-    Curves,
-    Model,
-    empty_gain,
-    known_curves,
-    log_curves,
-    log_metrics,
-)
+from dcglearn.foundation.validation import Counts, Fields, Floats, InputError
+from dcglearn.learning.curves import Model, empty_gain, known_curves, log_curves
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.judgement_kernel import chances
 from dcglearn.learning.objective import Objective, PairSource
 from dcglearn.learning.options import DCGOptions
-from dcglearn.learning.pairs import Facts, Pairs, pairs_of
+from dcglearn.learning.pairs import Facts, Pairs, Points, pairs_of
 from dcglearn.learning.raters import with_raters
 from dcglearn.learning.search import Ends, descend, search
 from dcglearn.learning.wrong_verdicts import contrary_raters, wrong_share
@@ -92,9 +86,10 @@ class Member:
 class Fit:
     """What the direct fit returns: the attributes of a fitted `DCGLearner`.
 
+    `form` are the options with the power of lengths and the worth of grades that were chosen.
     `function` is the objective, on the log's pairs row by row, `theta`, shape (p,), its parameters
     at the fit, and `objective` its value there. The DCG is that of these parameters, or the mean of
-    the `members`, of which it is the first. `curves` are the metric and judges, `raters` names
+    the `members`, of which it is the first. `points` are this metric and its judges, `raters` names
     these, if several. `weighed_on` is the weight of the judgements; `wrong_share` that of
     `wrong_verdicts`, `contrary` are raters who contradict the others. `cautions` are warnings of
     the log, `unconverged` warns of a descent that stopped too early, or is empty. `log_evidence` is
@@ -106,12 +101,13 @@ class Fit:
         *("metric", "dcg", "scale"),
         *("error_rate", "wrong_share", "rater_error", "tie_threshold"),
         *("position_bias", "rater_bias"),
-        *("members", "objective", "n_effective", "n_iter", "visible", "dropped", "curves"),
+        *("members", "objective", "n_effective", "n_iter", "visible", "dropped"),
     )
 
     options: DCGOptions
+    form: DCGOptions
     dcg: DCG
-    curves: Curves
+    points: Points
     function: Objective
     theta: Floats
     objective: float
@@ -150,15 +146,8 @@ class Fit:
 
     def curves_at(self, theta: Floats) -> DCG:
         """Return the DCG of the free curves at parameters, shape (p,)."""
-        curves = self.model.curves(theta)
-        return DCG(*curves.scaled, self.facts.grade_names, power=curves.power)
-
-    @property
-    def form(self) -> DCGOptions:
-        """The options, with the power of lengths and the worth of grades that were chosen."""
-        power = "free" if self.model.power is None else self.model.power
-        zero = "none" if self.model.zero == self.model.n_grades else self.model.zero
-        return replace(self.options, power=power, zero=zero)
+        dcg = self.model.points(theta[None]).dcg
+        return replace(dcg, grade_names=self.facts.grade_names)
 
     @property
     def llm(self) -> DCG | None:
@@ -193,33 +182,34 @@ class Fit:
     @property
     def scale(self) -> float:
         """Size of a difference of 1 in `dcg`, in units of the judges' noise."""
-        unit = np.ptp(self.curves.gains) / np.ptp(self.dcg.gains)
-        return self.curves.sharpness * float(self.curves.discounts[0] * unit)
+        return float(self.points.discounts[0, 0] / np.ptp(self.dcg.gains))
 
     @property
     def error_rate(self) -> float:
         """Mean error rate of the judges."""
-        return float(self.curves.errors.mean())
+        return float(self.points.errors.mean())
 
     @property
     def rater_error(self) -> dict[str, float]:
         """Error rates by rater, where the log names more than one."""
-        return dict(zip(self.raters, self.curves.errors.tolist(), strict=False))
+        return dict(zip(self.raters, self.points.errors[0].tolist(), strict=False))
 
     @property
     def position_bias(self) -> float:
         """Mean position bias of the judges; 0 where sides are not known."""
-        return float(self.curves.biases.mean()) if len(self.curves.biases) else 0.0
+        biases = self.points.biases
+        return 0.0 if biases is None else float(biases.mean())
 
     @property
     def rater_bias(self) -> dict[str, float]:
         """Position biases by rater, where the log names several and tells the order shown."""
-        return dict(zip(self.raters, self.curves.biases.tolist(), strict=False))
+        biases = self.points.biases
+        return {} if biases is None else dict(zip(self.raters, biases[0].tolist(), strict=False))
 
     @property
     def tie_threshold(self) -> float:
         """Utility difference up to which ties are likely, in units of the noise; 0 without ties."""
-        return float(self.curves.thresholds[1]) if self.ties else 0.0
+        return float(self.points.thresholds[0, 1]) if self.ties else 0.0
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
@@ -314,7 +304,7 @@ def fit_dcg(
         searched = pairs.distinct() if isinstance(pairs, Pairs) else pairs
         function = Objective(model, source or searched, n_effective / total)
         if start is None:
-            function, end = _fitted(function, known_starts(model, prior))
+            function, end = _fitted(function, known_starts(model))
         else:
             function, end = _fitted(*_warm_start(function, facts, start), searches=0)
         theta = end.theta[end.best]
@@ -325,15 +315,14 @@ def fit_dcg(
         # how often verdicts are wrong, and whose
         sample = pairs.thinned(SAMPLE)
         points = function.model.points(theta[None])
-        wrong, contrary = wrong_share(sample, points), _contrary(facts, sample, points)
+        wrong, contrary = wrong_share(sample, points), contrary_raters(sample, points)
 
-    # the DCG, with the best gain and the first discount 1
-    curves = function.model.curves(theta)
     n_free = model.n_grades - 2 + model.depth
     return Fit(
         options=options,
-        dcg=DCG(*curves.scaled, facts.grade_names, _notes(facts, options.zero), power=curves.power),
-        curves=curves,
+        form=options,
+        dcg=replace(points.dcg, grade_names=facts.grade_names, notes=_notes(facts, options.zero)),
+        points=points,
         function=replace(function, pairs=pairs),
         theta=theta,
         objective=end.value,
@@ -344,7 +333,7 @@ def fit_dcg(
         facts=facts,
         wrong_share=wrong,
         # what is said of it
-        contrary=contrary,
+        contrary=tuple(compress(facts.raters, contrary)),
         cautions=_cautions(n_effective, n_free),
         unconverged=_unconverged(end),
     )
@@ -364,7 +353,7 @@ def _fitted(
         end = search(function, starts)
     else:
         end = descend(function, np.concatenate(starts), bounds)
-    if len(function.model.own_logits) == 1:
+    if function.model.own.shape[1] == 1:
         return function, end
 
     # raters and curves in turn
@@ -381,14 +370,12 @@ def _fitted(
     return function, end
 
 
-def known_starts(model: Model, prior: DCG | None = None) -> list[Floats]:
-    """Return all starts by softness, (S, p): curves, textbooks and the prior."""
+def known_starts(model: Model) -> list[Floats]:
+    """Return all starts by softness, (S, p): curves, textbooks and the prior's target."""
     known = known_curves(model.n_grades, model.depth, model.falling)
     empty = np.zeros(len(known))
-    if prior is not None:
-        own = log_metrics([(prior.gains, prior.discounts)], falling=model.falling)
-        known = np.vstack([known, own])
-        empty = np.append(empty, empty_gain(prior.gains))
+    if model.target is not None:
+        known, empty = np.vstack([known, model.target]), np.append(empty, model.empty)
     return [model.starts(known, softer, empty) for softer in SOFTER]
 
 
@@ -398,7 +385,7 @@ def _warm_start(
     """Return the objective and the starts, (S, p), from a fit, with its judges, or from a DCG."""
     model = function.model
     if isinstance(start, DCG):
-        metric = log_metrics([(start.gains, start.discounts)], falling=model.falling)
+        metric = log_curves(start.gains, start.discounts, falling=model.falling)[None]
         empty = empty_gain(start.gains)
         return function, [model.starts(metric, softer, empty) for softer in SOFTER]
 
@@ -411,11 +398,8 @@ def _warm_start(
 
         # a rater who is new, or a start without any, is like the common judge
         at = [of_rater.get(name, -1) for name in facts.raters]
-        logits, biases = (
-            np.append(x if of_rater else [], 0.0)[at]
-            for x in (before.own_logits, before.own_biases)
-        )
-        model = replace(model, own_logits=logits, own_biases=biases)
+        known = before.own if of_rater else before.own[:, :0]
+        model = replace(model, own=np.pad(known, [(0, 0), (0, 1)]).take(at, axis=1))
     return replace(function, model=model), [start.theta[None]]
 
 
@@ -436,7 +420,6 @@ def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
     power = None if isinstance(options.power, str) else float(options.power)
 
     robust = options.loss == "robust"
-    judges = np.zeros(len(facts.raters) or 1)
     return Model(
         facts.depth,
         facts.n_grades,
@@ -444,8 +427,7 @@ def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
         facts.n_levels,
         facts.ties,
         facts.sided,
-        judges,
-        judges,
+        np.zeros((2, len(facts.raters) or 1)),
         # the prior
         ridge=float(options.ridge),
         centre=log_sharpness(pairs.thinned(4096), prior, MIDDLE if power is None else power),
@@ -504,18 +486,6 @@ def _note_on_zero(facts: Facts, zero: int | str) -> tuple[str, ...]:
     )
 
 
-def _contrary(facts: Facts, sample: Pairs, points: Any) -> tuple[str, ...]:
-    """Return the raters who contradict the others beyond chance."""
-    # an error rate above 1/2 is a rater who mistakes the sides, or chance
-    errors = points.errors[0]
-    if not facts.raters or not (errors > 0.5).any():
-        return ()
-    beyond = contrary_raters(sample.merged(), points) & (errors > 0.5)
-    return tuple(
-        name for name, is_contrary in zip(facts.raters, beyond, strict=True) if is_contrary
-    )
-
-
 def _cautions(n_effective: float, n_free: int) -> tuple[str, ...]:
     """Return the caution of too few judgements."""
     if n_effective >= n_free:
@@ -523,7 +493,7 @@ def _cautions(n_effective: float, n_free: int) -> tuple[str, ...]:
     return (
         f"the log tells as much as {number_of(n_effective, 'independent judgements', 'g')}, "
         f"fewer than the {n_free} gains and discounts to learn: what it does not show is set "
-        f"by the prior, smooth curves {pointer('too-few')}",
+        f"by the prior, smooth curves",
     )
 
 
@@ -532,6 +502,5 @@ def _unconverged(end: Ends) -> str:
     if end.converged[end.best]:
         return ""
     return (
-        f"stopped after {end.n_iter} iterations, not yet stationary: the curves may not be the "
-        f"best {pointer('convergence-warning')}"
+        f"stopped after {end.n_iter} iterations, not yet stationary: the curves may not be the best"
     )

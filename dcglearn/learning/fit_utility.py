@@ -7,13 +7,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, filled, pointer
+from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, filled
 from dcglearn.learning.factoring import Factoring, factor
-from dcglearn.learning.margin_qp import QPPairs, QPSource, Solution, solve
+from dcglearn.learning.margin_qp import QPSource, solve
 from dcglearn.learning.options import QPOptions
+from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.learning.reference_qp import solve_cvxpy
 from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.thinning import joined
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import Utility
 
@@ -67,13 +69,32 @@ def fit_qp(log: PreferencePairs, options: QPOptions, start: Utility | None = Non
 def qp_part(log: PreferencePairs, options: QPOptions) -> tuple[QPPairs, Indices]:
     """Return the QP's pairs of a log or a part, and three counts, shape (3,).
 
-    These are the numbers of ties, of pairs that no utility tells apart, and of pairs that ask for a
+    The pairs are the decided ones with margins, without those that no utility tells apart, and each
+    tie both ways with -epsilon. Counted are ties, the pairs left out, and those that ask for a
     difference above 0.
     """
-    margin = options.margin_of(log.n_grades, log.depth)
-    pairs = qp_pairs(log, margin, options.tie_epsilon)
-    n_asking = int((np.broadcast_to(pairs.margin, len(pairs)) > 0).sum())
-    return pairs, np.array([len(log.ties), _n_unseen(log), n_asking])
+    log = log.differing_pairs
+    decided, ties = log.decided, log.ties.filled()
+
+    # -1 and -2 both have value 0
+    seen = decided.filled().differing
+    n_unseen = int((~seen).sum())
+    decided = decided[seen] if n_unseen else decided
+
+    # the decided pairs
+    margin = margins(decided, options.margin_of(log.n_grades, log.depth))
+    weight = np.ones(1) if decided.weight is None else decided.weight
+    decided = decided.filled()
+    pairs = QPPairs(decided.preferred, decided.other, margin, weight)
+    n_asking = int((np.broadcast_to(margin, len(pairs)) > 0).sum())
+    counts = np.array([len(ties), n_unseen, n_asking])
+    if options.tie_epsilon is None or not len(ties):
+        return pairs, counts
+
+    # and each tie in both orders
+    allowed = np.array([-options.tie_epsilon])
+    both = (ties.preferred, ties.other), (ties.other, ties.preferred)
+    return joined([pairs, *(QPPairs(*lists, allowed, ties.weights) for lists in both)]), counts
 
 
 def fit_pairs(
@@ -94,8 +115,17 @@ def fit_pairs(
             'margins, or margin="unit"'
         )
 
+    # solve it
+    problem = visible.open_cells.shape[1], options.C
+    monotone = options.monotone and visible.graded
     with one_blas_thread():
-        solution = _solved(pairs, visible, options, None if start is None else start.weights)
+        if options.solver == "cvxpy":
+            whole, own = pairs.thinned(len(pairs)), options.constraints
+            solution = solve_cvxpy(whole, *problem, monotone=monotone, constraints=own)
+        else:
+            weights = None if start is None else start.weights
+            limits: Any = {"tol": options.tol, "max_iter": options.max_iter}
+            solution = solve(pairs, *problem, monotone=monotone, start=weights, **limits)
     level = logging.INFO if start is None else logging.DEBUG  # a search for C has many warm fits
     message = "QP with C=%g: relative duality gap %.1e after %d iterations"
     _LOG.log(level, message, options.C, solution.gap, solution.n_iter)
@@ -113,7 +143,7 @@ def fit_pairs(
         unconverged = (
             f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above "
             f"tol={options.tol:g}: raise max_iter, or lower C, which is easier to solve and "
-            f"better for noisy logs {pointer('convergence-warning')}"
+            "better for noisy logs"
         )
 
     # the solution and its duality gap
@@ -127,42 +157,6 @@ def fit_pairs(
         dropped=dropped,
         unconverged=unconverged,
     )
-
-
-def qp_pairs(log: PreferencePairs, margin: Any, tie_epsilon: float | None) -> QPPairs:
-    """Return the decided pairs with margins, and each tie both ways with -epsilon."""
-    log = log.differing_pairs
-
-    # the decided pairs
-    decided = seen_pairs(log.decided)
-    weight = np.ones(1) if decided.weight is None else decided.weight
-    margin_of_pairs = margins(decided, margin)
-    decided = decided.filled()
-    ties = log.ties.filled()
-    if tie_epsilon is None or not len(ties):
-        return QPPairs(decided.preferred, decided.other, margin_of_pairs, weight)
-
-    # and each tie in both orders
-    n, n_ties = len(decided), len(ties)
-    tied = ties.weights
-    return QPPairs(
-        np.concatenate([decided.preferred, ties.preferred, ties.other]),
-        np.concatenate([decided.other, ties.other, ties.preferred]),
-        np.concatenate([np.broadcast_to(margin_of_pairs, n), np.full(2 * n_ties, -tie_epsilon)]),
-        np.concatenate([np.broadcast_to(weight, n), tied, tied]),
-    )
-
-
-def seen_pairs(log: PreferencePairs) -> PreferencePairs:
-    """Return the pairs that differ not only between -1 and -2, which both have value 0."""
-    seen = log.filled().differing
-    return log if seen.all() else log[seen]
-
-
-def _n_unseen(log: PreferencePairs) -> int:
-    """Return the number of decided pairs whose lists differ, but not for a utility."""
-    decided = log.differing_pairs.decided
-    return len(decided) - len(seen_pairs(decided))
 
 
 def margins(log: PreferencePairs, margin: Any) -> Floats:
@@ -179,17 +173,3 @@ def margins(log: PreferencePairs, margin: Any) -> Floats:
             'margin="log" needs a log with margins or strengths; use "unit" or "hamming"'
         )
     return np.ones(1) if column is None else column
-
-
-def _solved(
-    pairs: QPSource, visible: Visibility, options: QPOptions, start: Floats | None
-) -> Solution:
-    """Solve the QP as the options say."""
-    problem = visible.open_cells.shape[1], options.C
-    monotone = options.monotone and visible.graded
-    if options.solver == "cvxpy":
-        whole = pairs.thinned(len(pairs))
-        own = options.constraints
-        return solve_cvxpy(whole, *problem, monotone=monotone, constraints=own)
-    tol, max_iter = options.tol, options.max_iter
-    return solve(pairs, *problem, monotone=monotone, start=start, tol=tol, max_iter=max_iter)

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.validation import Floats, Grades, InputError
-from dcglearn.learning.pair_sums import PairSums, pair_sums
-from dcglearn.logs.thinning import SAMPLE, Weighted
+from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.learning.pair_sums import PairSums, QPPairs
+from dcglearn.logs.thinning import SAMPLE
 
 
 class QPSource(Protocol):
@@ -58,30 +58,6 @@ class Solution:
     converged: bool
 
 
-@dataclass(frozen=True)
-class QPPairs(Weighted):
-    """Preferred and other lists, int8, (n, K); margins and weights, (n,), or (1,) for all."""
-
-    first: Grades
-    second: Grades
-    margin: Floats
-    weight: Floats
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    @property
-    def depth(self) -> int:
-        """K."""
-        return int(self.first.shape[1])
-
-    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
-        """Return the sums over the pairs at W, shape (K, L)."""
-        return pair_sums(
-            self.first, self.second, self.margin, self.weight, weights, curvature=curvature
-        )
-
-
 def solve(
     pairs: QPSource,
     n_grades: int,
@@ -96,7 +72,7 @@ def solve(
 
     `C` weights the shortfalls; `monotone` asks that a better grade has at least the same weight at
     every position; `start` is an initial W, shape (K, L); `tol` is the relative duality gap to
-    reach within `max_iter` Newton steps, after as many at each of ever larger C.
+    reach within `max_iter` Newton steps.
     Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
     floating point because `C` or the weights are too large.
     """
@@ -106,28 +82,19 @@ def solve(
         f"the QP of {pairs.depth:,} positions and {n_grades} grades",
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
+    options: Any = {"monotone": monotone, "max_iter": max_iter}
     try:
-        return _solved(pairs, shape, C, start, monotone=monotone, tol=tol, max_iter=max_iter)
+        # a long log from a rough solution on a sample
+        if start is None and len(pairs) >= 4 * SAMPLE:
+            sample = pairs.thinned(SAMPLE)
+            of_all = C * pairs.total_weight / sample.total_weight
+            start = newton(sample.evaluate, shape, of_all, tol=1e-3, **options).weights
+        return newton(pairs.evaluate, shape, C, start=start, tol=tol, **options)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise InputError(
             f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the "
             "QP is singular in double precision; lower C, or divide all weights by a common factor"
         ) from error
-
-
-def _solved(
-    pairs: QPSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any
-) -> Solution:
-    """Solve the QP from a rough solution: on a sample of a long log, and at smaller C first."""
-    # with a large C and little noise, steps far from the solution become tiny: approach it
-    rough = {**options, "tol": 1e-3}
-    if start is None and len(pairs) >= 4 * SAMPLE:
-        sample = pairs.thinned(SAMPLE)
-        factor = pairs.total_weight / sample.total_weight
-        start = _solved(sample, shape, C * factor, None, **rough).weights
-    elif start is None and C > 1:
-        start = _solved(pairs, shape, C / 10, None, **rough).weights
-    return newton(pairs.evaluate, shape, C, start=start, **options)
 
 
 def newton(

@@ -10,7 +10,7 @@ import numpy as np
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.kernels.library import function
 from dcglearn.learning.curves import Model
-from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE, LossSums, Pairs, Points, RaterSums
+from dcglearn.learning.pairs import CURVATURE, VALUE, LossSums, Pairs, Points, RaterSums
 
 add_in_parameters = function(
     "add_in_parameters l[10] .n .p .m .gains #share f[n,p] f[n,gains] f[n,depth] f[n,m] f[n*m*m]? "
@@ -89,11 +89,6 @@ class Objective:
         groups = [thetas[i : i + at_once] for i in range(0, len(thetas), at_once)]
         values: Floats = np.concatenate([self.at(group, VALUE).value for group in groups])
         return values
-
-    def with_gradient(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the objective at parameters, shape (p,), and its gradient."""
-        local = self.at(theta[None], SLOPES)
-        return float(local.value[0]), local.gradient[0]
 
     def lowest(self, thetas: Floats, n: int) -> Floats:
         """Return the n parameters with the lowest values, lowest first."""

@@ -1,4 +1,4 @@
-"""The kernel of the QP: sums over pairs of graded lists, computed from int8 grades.
+"""The pairs of the QP, and its kernel: sums over them, computed from int8 grades.
 
 Let ``d_i = s(a_i) - s(b_i)`` be the difference of two lists' binary encodings (K x L, never
 formed), ``v_i`` the weight of the pair, ``m_i`` its margin and ``xi_i = max(0, m_i - <W, d_i>)``
@@ -15,6 +15,7 @@ from dcglearn.foundation.added import AddedByField
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.kernels.library import function
+from dcglearn.logs.thinning import Weighted
 
 _add_pairs = function(
     "add_pairs start stop depth width counted block margins weights b[stop*depth] b[stop*depth] "
@@ -48,64 +49,75 @@ class PairSums(AddedByField):
     curvature: Floats
 
 
-def pair_sums(
-    first: Grades,
-    second: Grades,
-    margin: Floats,
-    weight: Floats,
-    weights: Floats,
-    *,
-    curvature: bool = True,
-) -> PairSums:
-    """Return the sums over pairs, `first` preferred to `second`, at the utility `weights`, (K, L).
+@dataclass(frozen=True)
+class QPPairs(Weighted):
+    """Preferred and other lists, int8, (n, K), -1 = no known grade; margins and weights.
 
-    The lists hold grades by position, -1 = no known grade, shape (n, K); `margin` and `weight` have
-    shape (n,) or (1,). The `curvature` takes about ten times as long as the rest. Linear in n; the
-    only temporary memory is one table of fixed size a chunk. Chunks depend on n alone and are added
-    in order: threads do not change a byte.
+    These have the shape (n,), or (1,) for all.
     """
-    n = len(first)
-    if n == 0:
-        size = weights.size if curvature else 0
-        return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
 
-    # column g + 1 is for grade g, so that -1 gains 0
-    table = np.hstack([np.zeros((len(weights), 1)), weights])
-    depth, width = table.shape
-    n_codes = width * width
-    n_joint = depth * (depth - 1) // 2
+    first: Grades
+    second: Grades
+    margin: Floats
+    weight: Floats
 
-    # the row of d of a code a * width + b holds +1 at a, -1 at b
-    unit = np.eye(width)
-    sign = (unit[:, None, :] - unit[None, :, :]).reshape(n_codes, width)
+    def __len__(self) -> int:
+        return len(self.first)
 
-    # margins and weights are one for all pairs, or one a pair
-    varies = int(len(margin) > 1), int(len(weight) > 1)
-    first, second = map(np.ascontiguousarray, (first, second))
-    columns = first, second, margin, weight, table.ravel()
+    @property
+    def depth(self) -> int:
+        """K."""
+        return int(self.first.shape[1])
 
-    def part(start: int, stop: int) -> PairSums:
-        # count the codes at each position and at pairs of positions
-        shortfalls = np.zeros((depth, n_codes))
-        counted = curvature and n_joint * n_codes**2 <= MAX_TABLE
-        single = np.zeros((depth if counted else 0, n_codes))
-        joint = np.zeros((n_joint if counted else 0, n_codes, n_codes))
-        sizes, sums = (start, stop, depth, width), (shortfalls, single, joint)
-        totals = _add_pairs(*sizes, len(single), BLOCK, *varies, *columns, *sums)
+    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
+        """Return the sums over the pairs at the utility W, shape (K, L).
 
-        # the Hessian, without the columns of unknown grades
-        hessian = np.zeros((0, 0))
-        if curvature:
-            if counted:
-                both = _contract(single, joint, sign)
-            else:
-                both = np.zeros((depth * width, depth * width))
-                _add_wide_pairs(*sizes, *varies, *columns, both)
-            graded = np.arange(depth * width) % width > 0
-            hessian = both[np.ix_(graded, graded)]
-        return PairSums(float(totals[0]), float(totals[1]), (shortfalls @ sign)[:, 1:], hessian)
+        The `curvature` takes about ten times as long as the rest. Linear in n; the only temporary
+        memory is one table of fixed size a chunk. Chunks depend on n alone and are added in order:
+        threads do not change a byte.
+        """
+        n = len(self)
+        if n == 0:
+            size = weights.size if curvature else 0
+            return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
 
-    return reduce(PairSums.__add__, over_chunks(part, n))
+        # column g + 1 is for grade g, so that -1 gains 0
+        table = np.hstack([np.zeros((self.depth, 1)), weights])
+        depth, width = table.shape
+        n_codes = width * width
+        n_joint = depth * (depth - 1) // 2
+
+        # the row of d of a code a * width + b holds +1 at a, -1 at b
+        unit = np.eye(width)
+        sign = (unit[:, None, :] - unit[None, :, :]).reshape(n_codes, width)
+
+        # margins and weights are one for all pairs, or one a pair
+        varies = int(len(self.margin) > 1), int(len(self.weight) > 1)
+        first, second = map(np.ascontiguousarray, (self.first, self.second))
+        columns = first, second, self.margin, self.weight, table.ravel()
+
+        def part(start: int, stop: int) -> PairSums:
+            # count the codes at each position and at pairs of positions
+            shortfalls = np.zeros((depth, n_codes))
+            counted = curvature and n_joint * n_codes**2 <= MAX_TABLE
+            single = np.zeros((depth if counted else 0, n_codes))
+            joint = np.zeros((n_joint if counted else 0, n_codes, n_codes))
+            sizes, sums = (start, stop, depth, width), (shortfalls, single, joint)
+            totals = _add_pairs(*sizes, len(single), BLOCK, *varies, *columns, *sums)
+
+            # the Hessian, without the columns of unknown grades
+            hessian = np.zeros((0, 0))
+            if curvature:
+                if counted:
+                    both = _contract(single, joint, sign)
+                else:
+                    both = np.zeros((depth * width, depth * width))
+                    _add_wide_pairs(*sizes, *varies, *columns, both)
+                graded = np.arange(depth * width) % width > 0
+                hessian = both[np.ix_(graded, graded)]
+            return PairSums(float(totals[0]), float(totals[1]), (shortfalls @ sign)[:, 1:], hessian)
+
+        return reduce(PairSums.__add__, over_chunks(part, n))
 
 
 def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:

@@ -91,6 +91,17 @@ class Points:
         return len(self.gains)
 
     @property
+    def scaled(self) -> tuple[Floats, Floats]:
+        """Gains up to 1, shape (B, L), and discounts from 1, shape (B, K)."""
+        return self.gains / self.gains[:, -1:], self.discounts / self.discounts[:, :1]
+
+    @property
+    def dcg(self) -> DCG:
+        """The DCG of the first point, with the best gain and the first discount 1."""
+        gains, discounts = self.scaled
+        return DCG(gains[0], discounts[0], power=0.0 if self.powers is None else self.powers[0])
+
+    @property
     def tables(self) -> tuple[Floats, Floats]:
         """Values of grades and positions, as kernels over lists take them: see `list_kernel`."""
         padded = np.zeros((len(self), self.gains.shape[1] + 1))
@@ -123,13 +134,12 @@ class LossSums(AddedByField):
 
 @dataclass(frozen=True)
 class RaterSums(AddedByField):
-    """Losses of each of R raters at one point, with their derivatives; parts add with ``+``.
+    """Derivatives of the loss of each of R raters at one point; parts add with ``+``.
 
-    `loss` is that of all, `slopes`, shape (R, 2), and `curvature`, (R, 2, 2), are those of each
-    rater in the logit of error and the position bias.
+    `slopes`, shape (R, 2), and `curvature`, (R, 2, 2), are those in the rater's logit of error and
+    position bias.
     """
 
-    loss: float
     slopes: Floats
     curvature: Floats
 
@@ -146,7 +156,7 @@ class RaterSums(AddedByField):
         # a tie lies within the first threshold
         level, thresholds = np.broadcast_to(pairs.level, n), points.thresholds[0]
         low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
-        logs, first, second = verdicts(z, low, high, level == 0, error)
+        _, first, second = verdicts(z, low, high, level == 0, error)
 
         def of_raters(values: Floats) -> Floats:
             return np.bincount(rater, weight * values, n_raters).astype(np.float64)
@@ -158,7 +168,7 @@ class RaterSums(AddedByField):
         logit_twice, both, bias_twice = map(of_raters, (*bent, way**2 * second[:, 0]))
         curvature = np.stack([logit_twice, both, both, bias_twice], axis=1).reshape(-1, 2, 2)
         slopes = np.stack([of_raters(of_logit), of_raters(of_bias)], axis=1)
-        return cls(-float(weight @ logs), slopes, curvature)
+        return cls(slopes, curvature)
 
 
 @dataclass(frozen=True, eq=False)

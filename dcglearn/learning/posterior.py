@@ -13,7 +13,7 @@ from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.curves import Model
 from dcglearn.learning.evidence import free_population, sampled
 from dcglearn.learning.fit import Fit
-from dcglearn.learning.pairs import Points
+from dcglearn.learning.pairs import SLOPES, Points
 from dcglearn.metrics.judges import JudgeDraws
 
 FEW, MANY = 256, 384
@@ -63,8 +63,7 @@ class Posterior:
 
     def dcgs(self) -> tuple[Floats, Floats]:
         """Return gains up to 1, shape (B, L), and discounts from 1, shape (B, K)."""
-        gains, discounts = self._points.gains, self._points.discounts
-        return gains / gains[:, -1:], discounts / discounts[:, :1]
+        return self._points.scaled
 
     @property
     def powers(self) -> Floats | None:
@@ -113,13 +112,7 @@ def dispersion(fit: Fit, cluster: Indices, random_state: int) -> float:
 
 def _slopes(fit: Fit, group: Indices) -> Floats:
     """Return the slopes of each group's loss at the fit, shape (G, p)."""
-    function, theta = fit.function, fit.theta
-    judgements = fit.pairs
-    weight = np.broadcast_to(judgements.weight, len(judgements))
-    of_prior = function.model.prior.at(theta[None])[1][0]
-    slopes = []
-    for g in range(group.max() + 1):
-        part = replace(judgements, weight=np.where(group == g, weight, 0.0))
-        whole = replace(function, pairs=part).with_gradient(theta)[1]
-        slopes.append(whole - of_prior)
-    return np.array(slopes)
+    function, theta = fit.function, fit.theta[None]
+    parts = [fit.pairs.at(np.flatnonzero(group == g)) for g in range(group.max() + 1)]
+    slopes = [replace(function, pairs=part).at(theta, SLOPES).gradient[0] for part in parts]
+    return np.array(slopes) - function.model.prior.at(theta)[1]

@@ -48,19 +48,6 @@ class Normal:
 
 
 @dataclass(frozen=True)
-class Slopes:
-    """The slopes of a log curve, ``rows theta - offset``: shapes (s, p) and (s,).
-
-    Their mean is normal with this mean and deviation; their differences, the bends, cost as above.
-    """
-
-    rows: Floats
-    offset: Floats
-    mean: float
-    spread: float
-
-
-@dataclass(frozen=True)
 class Prior:
     """Minus the log density of parameters theta, shape (p,), up to a constant.
 
@@ -75,26 +62,15 @@ class Prior:
     ridge: float
 
     @classmethod
-    def of(cls, curves: Sequence[Slopes], normals: Sequence[Normal], ridge: float) -> Self:
-        """Return the prior of curves, at least one of which has slopes, and all else."""
-        bends, offsets, forms, centres = [], [], [], []
-        for curve in curves:
-            if not len(curve.rows):
-                continue
-            bends.append(np.diff(curve.rows, axis=0))
-            offsets.append(np.diff(curve.offset))
-
-            # the mean slope is charged as strongly as the ridge
-            strength = np.sqrt(ridge) / curve.spread
-            forms.append(strength * curve.rows.mean(axis=0)[None])
-            centres.append(np.array([strength * (curve.offset.mean() + curve.mean)]))
-        for normal in normals:
-            forms.append(normal.rows / normal.spread)
-            centres.append(np.full(len(normal.rows), normal.mean / normal.spread))
-
-        linear, centre = np.vstack([*bends, *forms]), np.concatenate([*offsets, *centres])
-        n_bends = sum(map(len, bends))
-        return cls(linear, centre, len(bends[0]) if bends else 0, n_bends, ridge)
+    def of(
+        cls, bends: Sequence[tuple[Floats, Floats]], normals: Sequence[Normal], ridge: float
+    ) -> Self:
+        """Return the prior of the bends ``rows theta - offsets`` of both curves, and all else."""
+        rows = [*(of_curve for of_curve, _ in bends), *(x.rows / x.spread for x in normals)]
+        means = [np.full(len(x.rows), x.mean / x.spread) for x in normals]
+        centres = np.concatenate([*(offsets for _, offsets in bends), *means])
+        n_of_gains, n_of_discounts = (len(offsets) for _, offsets in bends)
+        return cls(np.vstack(rows), centres, n_of_gains, n_of_gains + n_of_discounts, ridge)
 
     def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
         """Return values (B,), gradients (B, p) and Hessians (B, p, p)."""

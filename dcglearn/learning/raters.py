@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats
-from dcglearn.learning.curves import BIAS_SPREAD, PRIOR
+from dcglearn.foundation.validation import Floats, Indices
+from dcglearn.learning.curves import BIAS_SPREAD, OWN_SPREADS, PRIOR, Model
 from dcglearn.learning.objective import Objective
 
 LIMITS = np.array([[-9.0, -30.0], [9.0, 30.0]])
@@ -44,32 +44,37 @@ def with_raters(objective: Objective, theta: Floats) -> tuple[Objective, Floats]
 
 
 def _step(objective: Objective, theta: Floats) -> tuple[Floats, Floats]:
-    """Return Newton's step of the raters' deviations, (R, 2), and of what is common, (c,)."""
+    """Return Newton's step of the raters' deviations, (2, R), and of what is common, (2,).
+
+    Where sides are not known, nothing moves biases from 0.
+    """
     model, share = objective.model, objective.share
     sums = objective.pairs.sums_of_raters(model.points(theta[None]))
-    own = np.stack([model.own_logits, model.own_biases], axis=1)
 
     # what is common, and its prior
-    at = model.places
-    kinds = np.flatnonzero([model.with_errors, model.sided])
-    common = np.concatenate([theta[at.error], theta[at.bias]])
-    mean, spread = np.array([PRIOR.error, (0.0, BIAS_SPREAD)])[kinds].T
-    of_own = np.diag(np.array([PRIOR.own_error, BIAS_SPREAD])[kinds] ** -2.0)
+    common = np.zeros(2)
+    at = _common(model)
+    common[: len(at)] = theta[at]
+    mean, spread = np.array([PRIOR.error, (0.0, BIAS_SPREAD)]).T
+    of_own = np.diag(OWN_SPREADS**-2.0)
 
     # eliminate the raters
-    slopes = share * sums.slopes[:, kinds]
-    met = _up(share * sums.curvature[:, kinds][:, :, kinds])
+    slopes, met = share * sums.slopes, _up(share * sums.curvature)
     curved = met + of_own
-    back = np.linalg.solve(curved, (slopes + own[:, kinds] @ of_own)[:, :, None])[:, :, 0]
+    back = np.linalg.solve(curved, (slopes + model.own.T @ of_own)[:, :, None])[:, :, 0]
     rest = np.diag(spread**-2) + (met - met @ np.linalg.solve(curved, met)).sum(axis=0)
     slope = (common - mean) / spread**2 + (slopes - (met @ back[:, :, None])[:, :, 0]).sum(axis=0)
 
     # and substitute them back
     step = -np.linalg.solve(rest, slope)
-    of_raters = np.zeros(own.shape)
-    of_raters[:, kinds] = -back - np.linalg.solve(curved, met @ step[:, None])[:, :, 0]
+    of_raters = -back - np.linalg.solve(curved, met @ step[:, None])[:, :, 0]
     longest = max(float(np.abs(of_raters).max()), float(np.abs(step).max()), 1.0)
-    return of_raters / longest, step / longest
+    return of_raters.T.copy() / longest, step / longest
+
+
+def _common(model: Model) -> Indices:
+    """Return the places of the common logit and, where sides are known, of the common bias."""
+    return np.r_[model.places.error, model.places.bias]
 
 
 def _up(curvature: Floats) -> Floats:
@@ -82,12 +87,8 @@ def _moved(
     objective: Objective, theta: Floats, of_raters: Floats, common: Floats
 ) -> tuple[Objective, Floats]:
     """Return the objective and parameters after a step, within bounds."""
-    model, at = objective.model, objective.model.places
-    logits, biases = np.clip(
-        np.stack([model.own_logits, model.own_biases], axis=1) + of_raters, *LIMITS
-    ).T
+    model, at = objective.model, _common(objective.model)
+    own = np.clip(model.own + of_raters, *LIMITS[:, :, None])
     theta = theta.copy()
-    theta[at.error] += common[: int(model.with_errors)]
-    theta[at.bias] += common[int(model.with_errors) :]
-    moved = replace(model, own_logits=logits.copy(), own_biases=biases.copy())
-    return replace(objective, model=moved), np.clip(theta, *model.bounds)
+    theta[at] += common[: len(at)]
+    return replace(objective, model=replace(model, own=own)), np.clip(theta, *model.bounds)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import Grades, InputError
-from dcglearn.learning.margin_qp import QPPairs, Solution, certificate, nearest_monotone
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.margin_qp import Solution, certificate, nearest_monotone
+from dcglearn.learning.pair_sums import QPPairs
+from dcglearn.logs.visibility import encode
 
 
 def solve_cvxpy(
@@ -33,10 +35,13 @@ def solve_cvxpy(
             "solver=\"cvxpy\" needs cvxpy and Clarabel: pip install 'dcglearn[cvxpy]'"
         ) from error
 
+    from scipy.sparse import csr_array
+
     # the shortfalls of all pairs
     n, depth = pairs.first.shape
     W = cp.Variable((depth, n_grades))
-    difference = difference_matrix(pairs.first, pairs.second, n_grades)
+    one, other = (encode(lists, n_grades).reshape(n, -1) for lists in (pairs.first, pairs.second))
+    difference = csr_array(one - other, dtype=np.float64)
     margin = np.broadcast_to(pairs.margin, n)
     roots = np.sqrt(np.broadcast_to(pairs.weight, n))
     shortfall = cp.pos(margin - difference @ cp.vec(W, order="C"))
@@ -74,19 +79,3 @@ def solve_cvxpy(
         objective = float(problem.value)
         gap = abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
     return Solution(weights, objective, gap, raw.iterations, problem.status == "optimal")
-
-
-def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
-    """Return the encodings' differences d_i as a sparse CSR matrix, shape (n, K*L)."""
-    from scipy.sparse import csr_array
-
-    n, depth = first.shape
-    rows = np.repeat(np.arange(n), depth)
-    matrix = csr_array((n, depth * n_grades))
-    for lists, sign in ((first, 1.0), (second, -1.0)):
-        graded = lists.ravel() >= 0
-        columns = np.tile(np.arange(depth) * n_grades, n) + lists.ravel()
-        part = (np.full(int(graded.sum()), sign), (rows[graded], columns[graded]))
-        matrix = matrix + csr_array(part, shape=matrix.shape)
-    matrix.eliminate_zeros()
-    return matrix

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Counts, Flags, InputError, shortened
-from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.sides import Sides
 
@@ -53,13 +52,10 @@ def usable_pairs(log: AnyLog, one_sided: NDArray[Any] | None = None) -> AnyLog:
     return log if used.all() else log[used]
 
 
-def usable_rows(
-    log: PreferencePairs, one_sided: NDArray[Any] | None = None, *, ties: bool = True
-) -> Flags:
-    """Return which pairs of a log are informative, shape (n,), with or without its ties."""
-    used = log.differing if ties else log.differing & ~ties_of(log)
+def usable_rows(log: PreferencePairs, one_sided: NDArray[Any] | None = None) -> Flags:
+    """Return which pairs of a log are informative, shape (n,)."""
     raters = one_sided_raters(log) if one_sided is None else one_sided
-    return used if log.rater is None else used & ~np.isin(log.rater, raters)
+    return log.differing if log.rater is None else log.differing & ~np.isin(log.rater, raters)
 
 
 def learnable(log: AnyLog) -> tuple[AnyLog, Counts]:

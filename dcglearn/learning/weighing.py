@@ -50,10 +50,10 @@ MEMBERS, TO_CHOOSE = 256, 384
 """Members of a population that tells evidence, and of one that chooses between two forms."""
 
 
-def learned(pairs: PairSource, options: DCGOptions, start: Fit | DCG | None = None) -> Fit:
+def learned(pairs: PairSource, options: DCGOptions) -> Fit:
     """Return the default learner's fit to pairs, of the form that their evidence chooses."""
     varied = pairs.facts.n_empty[1] > 0
-    fits = [fit_dcg(pairs, form, start) for form in options.forms(varied=varied)]
+    fits = [fit_dcg(pairs, form) for form in options.forms(varied=varied)]
     if len(fits) == 1:
         return weighed(fits[0])
     plain, other = (weighed(fit, n_members=TO_CHOOSE) for fit in fits)
@@ -61,16 +61,11 @@ def learned(pairs: PairSource, options: DCGOptions, start: Fit | DCG | None = No
     return replace(other if lead > AHEAD else plain, options=options, lead=lead)
 
 
-def weighed(
-    fit: Fit,
-    given: Mapping[str, DCG] | None = None,
-    held: Sequence[float] | None = None,
-    n_members: int = MEMBERS,
-) -> Fit:
+def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMBERS) -> Fit:
     """Return the fit whose DCG is the mean of free curves and fixed metrics.
 
-    `given` holds the prior and the LLM judge's DCG, by name, beside the textbooks, by default those
-    of the options; of an LLM judge, curves that have its DCG as their prior are weighed too.
+    Beside the textbooks stand the options' prior and LLM judge's DCG; of an LLM judge, curves that
+    have its DCG as their prior are weighed too.
     Weights are found from the evidence, by populations of so many members, or those `held` from
     another fit, in the order of its members.
     """
@@ -80,14 +75,12 @@ def weighed(
     if model.power != 0:
         power = 1.0 if model.power is None else model.power
         textbooks = {name + OF_LENGTH: replace(x, power=power) for name, x in textbooks.items()}
-    if given is None:
-        own = {PRIOR: fit.options.metric("prior", *shape), LLM: fit.options.metric("llm", *shape)}
-        given = {name: dcg for name, dcg in own.items() if dcg is not None}
-    metrics = {**textbooks, **given}
+    own = {PRIOR: fit.options.metric("prior", *shape), LLM: fit.options.metric("llm", *shape)}
+    metrics = textbooks | {name: dcg for name, dcg in own.items() if dcg is not None}
     fits = {FREE: fit}
-    if LLM in given:
-        options = replace(fit.options, prior=given[LLM], llm=None)
-        fits[NEAR_LLM] = fit_dcg(fit.pairs, options, given[LLM])
+    if LLM in metrics:
+        options = replace(fit.options, prior=metrics[LLM], llm=None)
+        fits[NEAR_LLM] = fit_dcg(fit.pairs, options, metrics[LLM])
 
     with one_blas_thread():
         log_evidence, weights = 0.0, held
@@ -101,17 +94,14 @@ def weighed(
 
         # the judges that fit best with the mean
         mean = mean_dcg(members)
-        gains, discounts = mean.gains / np.ptp(mean.gains), mean.discounts
-        on_sample = sampled(fit.function)
-        theta = with_curves(model, fit.theta, gains, discounts, mean.power)
-        at_mean = judged(on_sample, theta[None])
-        judges = model.curves(at_mean[0])
-        wrong = wrong_share(fit.pairs.thinned(SAMPLE), model.points(at_mean))
+        theta = with_curves(model, fit.theta, mean)
+        points = model.points(judged(sampled(fit.function), theta[None]))
+        wrong = wrong_share(fit.pairs.thinned(SAMPLE), points)
 
     return replace(
         fit,
         dcg=replace(fit.dcg, gains=mean.gains, discounts=mean.discounts, power=mean.power),
-        curves=replace(judges, gains=gains, discounts=discounts / discounts.sum()),
+        points=points,
         members=tuple(members),
         wrong_share=wrong,
         log_evidence=log_evidence,

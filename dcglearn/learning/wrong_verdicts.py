@@ -52,11 +52,15 @@ def wrong_share(pairs: Pairs, points: Points) -> float:
 def contrary_raters(pairs: Pairs, points: Points) -> Flags:
     """Return which raters name the worse list more often than not, beyond chance over all of them.
 
+    Only raters with an error rate above a half can: they mistake the sides, or decide by chance.
     One-sided binomial tests of a half, by the number of judgements of equal weights that say as
     much (Kish 1965), with Bonferroni's correction.
     """
-    decided, z = _decided(pairs, points)
-    n_raters = points.errors.shape[1]
+    contrary: Flags = points.errors[0] > 0.5
+    if not contrary.any():
+        return contrary
+    decided, z = _decided(pairs.merged(), points)
+    n_raters = len(contrary)
     rater = np.broadcast_to(decided.rater, len(z))
     weight: Floats = np.broadcast_to(decided.weight, len(z))
 
@@ -68,8 +72,7 @@ def contrary_raters(pairs: Pairs, points: Points) -> Flags:
     total = np.maximum(sums(weight), 1e-300)
     n = total**2 / np.maximum(sums(weight**2), 1e-300)
     wrong = sums(weight * (z < 0)) / total * n
-    contrary: Flags = binomial_tail(wrong, n) <= CONTRARY_LEVEL / n_raters
-    return contrary
+    return contrary & (binomial_tail(wrong, n) <= CONTRARY_LEVEL / n_raters)
 
 
 def _decided(pairs: Pairs, points: Points) -> tuple[Pairs, Floats]:

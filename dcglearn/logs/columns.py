@@ -25,22 +25,14 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.unique_rows import size_of
 
 
-@dataclass(frozen=True)
-class Column:
-    """What a column holds of each pair.
+def _column(kind: str, *, learned: bool = False) -> Any:
+    """Return the field of a column, which is None where a log lacks it.
 
     `kind` is positive, number, label, text (a label of any length), flag or documents. Learners use
     only the columns that are `learned`. The names that files give to columns stand in the contract
     of reading.
     """
-
-    kind: str
-    learned: bool = False
-
-
-def _column(kind: str, **about: Any) -> Any:
-    """Return the field of a column, which is None where a log lacks it."""
-    return field(default=None, metadata={"column": Column(kind, **about)})
+    return field(default=None, metadata={"kind": kind, "learned": learned})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,10 +113,8 @@ class ColumnValues(TypedDict, total=False):
     status: ArrayLike | None
 
 
-COLUMNS: dict[str, Column] = {
-    entry.name: entry.metadata["column"] for entry in fields(Columns) if entry.metadata
-}
-"""The table of columns by attribute, in the order of files."""
+COLUMNS = {entry.name: entry.metadata for entry in fields(Columns) if entry.metadata}
+"""The kind of each column, and whether it is learned from, by attribute in the order of files."""
 
 
 def ties_of(log: Columns) -> Flags:
@@ -143,7 +133,7 @@ def checked_column(name: str, values: Any, n: int) -> NDArray[Any]:
     Labels are numpy's texts, which are all as wide as the longest. The names of the documents of
     each list, shape (n, 2, K), become one text, joined by tabs, shape (n, 2).
     """
-    kind = COLUMNS[name].kind
+    kind = COLUMNS[name]["kind"]
     if kind in ("number", "positive"):
         return pair_values(values, name, n, positive=kind == "positive")
 
@@ -207,8 +197,7 @@ def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     except ValueError as error:
         raise InputError(
             "the lists have different lengths; pad the shorter ones with -2 (no result), or read "
-            "the pairs with dl.read_preferences",
-            see="lengths",
+            "the pairs with dl.read_preferences"
         ) from error
 
     if array.ndim != 3 or array.shape[1] != 2:

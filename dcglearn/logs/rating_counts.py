@@ -1,13 +1,11 @@
 """The ratings behind a log of rated lists: how often each list got each rating, in each group."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, Grades, Indices, frozen
-from dcglearn.logs.unique_rows import size_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +35,3 @@ class RatingCounts:
         lists, which = np.unique(self.list[kept], return_inverse=True)
         columns = (self.unit[kept], self.rating[kept], self.weight[kept])
         return type(self)(self.lists[lists], self.group[kept], which, *columns)
-
-    @property
-    def texts(self) -> NDArray[Any]:
-        """The counts of each unit as a text such as ``2:1 4:12``, by its number."""
-        texts: NDArray[Any] = np.full(size_of(self.unit), "", dtype=object)
-        cells = self.unit.tolist(), self.rating.tolist(), self.weight.tolist()
-        for unit, rating, weight in zip(*cells, strict=True):
-            texts[unit] = f"{texts[unit]} {rating:.17g}:{weight:.17g}".strip()
-        return texts

@@ -139,7 +139,7 @@ class RSRank(LambdaRank):
 
     See Also
     --------
-    rankers.SparseRanker : The ranker that uses it.
+    LinearRanker : With ``l1="path"``, the paper's ranker.
 
     Examples
     --------

@@ -6,13 +6,17 @@ from typing import Any
 
 from dcglearn.foundation.validation import Fields, InputError
 
+TYPES = {"bool": bool, "str": str, "int": int}
+"""Types that a field's value has exactly, by the field's annotation."""
+
 
 def fields_of(
     values: Any, kind: type[Any], thing: str, needed: Sequence[str] | None = None
 ) -> Fields:
     """Return the fields of a data class that a file holds: the `needed` ones, by default all.
 
-    Raises InputError if one of these is missing, or the file holds another.
+    Raises InputError if one of these is missing, the file holds another, or a flag, a text or a
+    whole number is of another type.
     """
     names = [one.name for one in fields(kind)]
     given = values if isinstance(values, Mapping) else {}
@@ -21,6 +25,13 @@ def fields_of(
     if missing or unknown:
         problem = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
         raise InputError(f"{problem}; {thing} holds {', '.join(names)}")
+
+    types = {one.name: TYPES.get(str(one.type)) for one in fields(kind)}
+    for name, value in given.items():
+        expected = types[name]
+        if expected is not None and type(value) is not expected:
+            problem = f'"{name}" of {thing} is {value!r}, expected {expected.__name__}'
+            raise InputError(problem)
     return {**given}
 
 

@@ -198,13 +198,12 @@ class Judges:
         """
         own = fields_of(values, cls, '"judges"')
 
-        # what is no number
-        for name, kind in (("chose", bool), ("unexplained", str), ("grades", list)):
-            if not isinstance(own[name], kind):
-                raise InputError(f'"{name}" of the judges is {own[name]!r}')
-        if not all(type(grade) is int and 0 <= grade < shape[0] for grade in own["grades"]):
-            raise InputError(f'"grades" of the judges is {own["grades"]!r}')
-        own["grades"] = tuple(own["grades"])
+        # grades of the metric
+        grades = own["grades"]
+        known = range(shape[0])
+        if not isinstance(grades, list) or any(grade not in known for grade in grades):
+            raise InputError(f'"grades" of "judges" is {grades!r}')
+        own["grades"] = tuple(grades)
         if own["draws"] is not None:
             own["draws"] = JudgeDraws.from_dict(own["draws"], shape)
         return cls(**own)

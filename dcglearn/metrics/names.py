@@ -1,8 +1,7 @@
-"""Metrics by name, ``NAME[@K]``: textbook DCGs, ERR, RBP, the best grade, and readers.
+"""Metrics by name, ``NAME[@K]``: textbook DCGs, ERR, RBP and the best grade.
 
 Grades become gains as each definition says, with L the number of grades: ``r = g / (L - 1)`` in
-RBP, and in ERR the chance ``(2^g - 1) / 2^(L - 1)`` that a document satisfies. A reader is the file
-of a DCG in the package, learned from a real log.
+RBP, and in ERR the chance ``(2^g - 1) / 2^(L - 1)`` that a document satisfies.
 """
 
 from __future__ import annotations
@@ -11,26 +10,20 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError, errors_in, whole_number
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.saved_metric import load_metric
 from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
 
 ListMetric: TypeAlias = DCG | ListUtility
 """A metric of graded lists."""
 
-READERS = Path(__file__).with_name("readers")
-"""The files of readers, whose notes say who reads, and from which log that is known."""
-
 NAMES = (
-    "GAIN-DISCOUNT[@K], such as exponential-log2@10, nor nDCG[@K], nor reader:NAME[@K], nor ERR, "
+    "GAIN-DISCOUNT[@K], such as exponential-log2@10, nor nDCG[@K], nor reader:NAME, nor ERR, "
     "RBP(p=0.8) or RBP(p=0.8,rel=1), BestGrade, BestGradeRank, with or without @K"
 )
 """For messages: names that stand for a metric."""
@@ -65,7 +58,7 @@ LIST_UTILITIES: dict[str, Callable[[int, int], ListUtility]] = {
 """Metrics by name that are no DCGs."""
 
 _FORM = re.compile(
-    rf"(?P<stem>reader:(?P<reader>[^@]*)|(?P<kind>RBP|{'|'.join(LIST_UTILITIES)})(?P<settings>\(.*\))?"
+    rf"(?P<stem>(?P<kind>RBP|{'|'.join(LIST_UTILITIES)})(?P<settings>\(.*\))?"
     r"|(?i:n?dcg)|(?P<gain>[a-z0-9.]+)-(?P<discount>[a-z0-9.]+))(?:@(?P<depth>\d{1,9}))?"
 )
 
@@ -76,7 +69,7 @@ class MetricName:
 
     `stem` is the name without K, `depth` is K, or None where it has none, and `made` returns the
     metric, of class `kind`, for L grades and K positions. A textbook DCG has its `gain` and
-    `discount`, a reader its `own` DCG.
+    `discount`.
 
     Examples
     --------
@@ -92,22 +85,11 @@ class MetricName:
     kind: type[Any] = DCG
     gain: str = ""
     discount: str = ""
-    own: DCG | None = None
-
-    @property
-    def n_grades(self) -> int | None:
-        """A reader's own number of grades."""
-        return None if self.own is None else self.own.n_grades
 
     def deep(self, depth: int | None) -> int:
-        """Return K, or `depth` where the name has none; raise InputError if both are None.
-
-        A reader without K is at most as deep as its own DCG.
-        """
+        """Return K, or `depth` where the name has none; raise InputError if both are None."""
         if self.depth is not None:
             return self.depth
-        if self.own is not None:
-            return min(depth or self.own.depth, self.own.depth)
         if depth is None:
             raise InputError(
                 f"metric {self.stem!r} has no depth, and nothing here says one: "
@@ -119,12 +101,11 @@ class MetricName:
         """Return the name with its depth; `depth` where it has none."""
         return f"{self.stem}@{self.deep(depth)}"
 
-    def metric(self, n_grades: int | None = None, depth: int | None = None) -> Any:
+    def metric(self, n_grades: int, depth: int | None = None) -> Any:
         """Return the metric for L grades, K deep, or `depth` where the name has no K."""
-        size = whole_number(n_grades or self.n_grades, "n_grades")
-        deep = self.depth or depth or self.deep(None)
+        size = whole_number(n_grades, "n_grades")
         with errors_in(f"metric {self.stem!r}"):
-            return self.made(size, whole_number(deep, "depth"))
+            return self.made(size, self.deep(depth))
 
 
 def is_metric_name(word: str) -> bool:
@@ -142,9 +123,7 @@ def metric_name(word: str, name: str = "metric") -> MetricName:
     if digits is not None:
         depth = whole_number(int(digits), f"{about}: depth", 1, MOST_POSITIONS, remedy)
 
-    # readers, and what is not made of a gain and a discount
-    if match["reader"] is not None:
-        return _reader(match["reader"], depth, about)
+    # what is not made of a gain and a discount
     if match["kind"]:
         return _of_lists(match["kind"], match["settings"], depth, about)
 
@@ -154,7 +133,7 @@ def metric_name(word: str, name: str = "metric") -> MetricName:
         textbook_gains(gain, np.zeros(1))
         textbook_discounts(discount, 1)
     except InputError as error:
-        raise error.told(f"{about}: there is no such file, and ") from None
+        raise InputError(f"{about}: there is no such file, and {error}") from None
     made = partial(DCG.standard, gain=gain, discount=discount)
     return MetricName(match["stem"], depth, made, gain=gain, discount=discount)
 
@@ -178,32 +157,8 @@ def _of_lists(kind: str, settings: str | None, depth: int | None, about: str) ->
     return MetricName(f"RBP({shown})", depth, partial(_rbp, p=p, rel=rel))
 
 
-def _reader(name: str, depth: int | None, about: str) -> MetricName:
-    """Return the name of a reader; raise InputError for one that is not known."""
-    known = sorted(file.stem for file in READERS.glob("*.json"))
-    if name not in known:
-        names = ", ".join(f"reader:{one}" for one in known)
-        raise InputError(f"{about} is not one of {names}{nearest(name, known)}")
-    own = load_metric(READERS / f"{name}.json", (DCG,))
-    return MetricName(f"reader:{name}", depth, partial(_read_off, own), own=own)
-
-
-def _read_off(own: DCG, n_grades: int, depth: int) -> DCG:
-    """Return a reader's DCG for L grades, with gains off the line through its own, and K positions.
-
-    Positions below its own count nothing.
-    """
-    scale = np.linspace(0, 1, own.n_grades)
-    gains = np.interp(np.linspace(0, 1, n_grades), scale, own.gains)
-    discounts = np.pad(own.discounts[:depth], (0, max(depth - own.depth, 0)))
-    notes = own.notes
-    if n_grades != own.n_grades:
-        notes += (f"learned with {own.n_grades} grades; gains of {n_grades} are read off",)
-    return DCG(gains, discounts, notes=notes)
-
-
-def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, ListMetric]]:
-    """Return textbook metrics that are not among `textbook_dcgs`, by family, then by name.
+def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, ListMetric]:
+    """Return textbook metrics that are not among `textbook_dcgs`, by name.
 
     - ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with
       ``R = (2^g - 1) / 2^(L-1)`` (Chapelle, Metzler, Zhang and Grinspan 2009), a `ListUtility`.
@@ -221,13 +176,9 @@ def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, List
 
     Examples
     --------
-    >>> families = textbook_list_metrics(n_grades=4, depth=10)
-    >>> families["ERR"]["ERR@10"].score([3, 0, 2]).round(4)
+    >>> textbook_list_metrics(n_grades=4, depth=10)["ERR@10"].score([3, 0, 2]).round(4)
     np.float64(0.8906)
     """
-    families = {name: [name] for name in ("ERR", "RBP", "BestGrade", "BestGradeRank")}
-    families["RBP"] = [f"RBP(p={i / 20:g})" for i in range(2, 20)]
-    return {
-        family: {f"{name}@{depth}": metric_name(name).metric(n_grades, depth) for name in names}
-        for family, names in families.items()
-    }
+    patience = [f"RBP(p={i / 20:g})" for i in range(2, 20)]
+    names = ["ERR", *patience, "BestGrade", "BestGradeRank"]
+    return {f"{name}@{depth}": metric_name(name).metric(n_grades, depth) for name in names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, NoReturn, TypeAlias
 
@@ -32,8 +32,8 @@ AnyMetric: TypeAlias = DCG | ListUtility | Utility
 MetricLike: TypeAlias = AnyMetric | PathLike
 """What stands for a metric: an object, a name or a file; see `metric`."""
 
-MetricsLike: TypeAlias = "MetricLike | Mapping[str, MetricsLike] | Iterable[MetricsLike]"
-"""What stands for one metric or several: one, a mapping from names, or a list of these."""
+MetricsLike: TypeAlias = "MetricLike | Mapping[str, MetricLike] | Iterable[MetricLike]"
+"""What stands for one metric or several: one, a mapping from names, or a list."""
 
 BASELINE = "exponential-log2"
 """The metric that most people use now."""
@@ -66,10 +66,10 @@ def metric(
     metric : str, path, DCG, ListUtility or Utility
         A textbook DCG, ``GAIN-DISCOUNT[@K]`` with a gain and a discount of `DCG.standard`, such as
         ``exponential-log2@10``; ``nDCG[@K]``, which is ``linear-log2[@K]``, as in trec_eval; one of
-        `textbook_list_metrics`, such as ``ERR@5`` or ``RBP(p=0.8)@10``; ``reader:NAME[@K]``, what
-        was learned from a real log, such as ``reader:news-feed``; the file of a saved metric,
-        which a word is if it ends in ``.json``, contains a path separator, or names a file that
-        exists; or a metric, which is returned as it is.
+        `textbook_list_metrics`, such as ``ERR@5`` or ``RBP(p=0.8)@10``; the file of a saved
+        metric, which a word is if it ends in ``.json``, contains a path separator, or names a file
+        that exists; ``reader:NAME``, a file of the package, what was learned from a real log, such
+        as ``reader:news-feed``; or a metric, which is returned as it is.
     n_grades : int, optional
         Number of grades of a metric by name. Objects and files have their own.
     depth : int, optional
@@ -108,7 +108,7 @@ def metric(
         return named
 
     # names are taken at the scale of the data
-    if n_grades is None and named.n_grades is None:
+    if n_grades is None:
         word = named.at(10)
         raise InputError(
             f"{name}: nothing says how many grades {word} has; give dl.metric({word!r}, n_grades=5)"
@@ -173,8 +173,7 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
         return metric.weights
     raise InputTypeError(
         f"{name} is a list utility, whose values are no sums over positions: certificates and "
-        "similarity are only true of a DCG (disagreement takes both)",
-        see="only-a-dcg",
+        "similarity are only true of a DCG (disagreement takes both)"
     )
 
 
@@ -201,15 +200,12 @@ def resolved(
     """
     read = [metric_or_name(one, name=name) for one, name in zip(metrics, names, strict=True)]
 
-    # sizes of metrics that have one, else of the documents, else of readers
-    fixed = [one for one in read if not isinstance(one, MetricName)]
+    # sizes of metrics that have one, else of the documents
     documents = [] if grades is None else [np.asarray(grades)]
-    readers = [one.own for one in read if isinstance(one, MetricName) and one.own]
-    sizes = [one.n_grades for one in fixed]
+    sizes = [one.n_grades for one in read if not isinstance(one, MetricName)]
     sizes = sizes or [int(one.max(initial=1)) + 1 for one in documents]
-    sizes = sizes or [one.n_grades for one in readers]
     depths = [one.depth for one in read if one.depth is not None]
-    depths = depths or [one.size for one in documents] or [one.depth for one in readers]
+    depths = depths or [one.size for one in documents]
 
     # metrics of the names
     size = n_grades or max(sizes, default=None)
@@ -222,35 +218,25 @@ def resolved(
 def labelled(metrics: MetricsLike) -> dict[Any, Any]:
     """Return one metric or several by name: words by themselves, objects by kind and number.
 
-    Mappings name theirs; those within a mapping, such as the families of `textbook_list_metrics`,
-    or within a list, do so too. Raises InputError if two metrics have one name.
+    A mapping names its own. Raises InputError if two metrics have one name.
     """
+    if isinstance(metrics, Mapping):
+        return dict(metrics)
+    if isinstance(metrics, (str, os.PathLike)) or not isinstance(metrics, Iterable):
+        metrics = [metrics]
+
     by_name: dict[Any, Any] = {}
-    for label, metric in _one_by_one(metrics):
-        name = label
-        if name is None:
+    for metric in metrics:
+        name: Any = metric
+        if isinstance(metric, METRICS):
             kind = "DCG" if isinstance(metric, DCG) else "utility"
-            if not isinstance(metric, METRICS):  # which is refused
-                kind = str(metric)
             numbered = (f"{kind} {number}" if number > 1 else kind for number in count(1))
             name = next(one for one in numbered if one not in by_name)
+        elif not isinstance(metric, (str, os.PathLike)):  # which is refused
+            name = str(metric)
         if by_name.setdefault(name, metric) != metric:
             raise InputError(f"two metrics have the name {name!r}; give one another name")
     return by_name
-
-
-def _one_by_one(metrics: Any, name: Any = None) -> Iterator[tuple[Any, Any]]:
-    """Yield each metric with its name, None for an object without one."""
-    if isinstance(metrics, Mapping):
-        for label, metric in metrics.items():
-            yield from _one_by_one(metric, label)
-    elif isinstance(metrics, (str, os.PathLike)):
-        yield (metrics if name is None else name), metrics
-    elif isinstance(metrics, Iterable) and name is None:
-        for metric in metrics:
-            yield from _one_by_one(metric)
-    else:
-        yield name, metrics
 
 
 read_metric = metric
@@ -262,8 +248,7 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     given = f"{name} is {'an' if kind.__name__[0] in 'AEIaei' else 'a'} {kind.__name__}"
     if issubclass(kind, METRICS) and tuple(accept) == ONLY_DCG:
         raise InputTypeError(
-            f"{given}, no sum of gains times discounts; what is asked for is only true of a DCG",
-            see="only-a-dcg",
+            f"{given}, no sum of gains times discounts; what is asked for is only true of a DCG"
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept)
     raise InputTypeError(f"{given}; give {kinds}, its file, or a name such as exponential-log2@10")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from dcglearn.foundation.files import write_json
 from dcglearn.foundation.finding import cells_of, plain
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import aligned, names_in
+from dcglearn.foundation.plain_text import aligned, names_in, nearest
 from dcglearn.foundation.validation import (
     Fields,
     InputError,
@@ -20,11 +21,16 @@ from dcglearn.foundation.validation import (
     PathLike,
     PolarsFrame,
     errors_in,
+    whole_number,
 )
 from dcglearn.metrics.file_fields import check_numbers, fields_of
 from dcglearn.metrics.judges import Judges
 from dcglearn.metrics.learned_from import LearnedFrom
-from dcglearn.metrics.scales import grade_map
+from dcglearn.metrics.scales import grades_of
+from dcglearn.metrics.textbook import READER
+
+READERS = Path(__file__).with_name("readers")
+"""The files of readers, whose notes say who reads, and from which log that is known."""
 
 Kind = TypeVar("Kind", bound="SavedMetric")
 
@@ -54,21 +60,25 @@ class SavedMetric(Shown):
         """L, the number of grades."""
         return int(getattr(self, self._by_grade[0]).shape[-1])
 
-    def map_grades(self, mapping: Mapping[int, int]) -> Self:
+    def map_grades(self, grades: Sequence[int]) -> Self:
         """Return the same metric for data on another scale.
 
-        `mapping` gives the grade of this metric that each grade 0, 1, 2, ... of the data stands
-        for. Raises InputError if the grades of the data have a gap, or a grade is not on this
-        metric's scale.
+        `grades` are those of this metric that the grades 0, 1, 2, ... of the data stand for. Raises
+        InputError if there is none, or one is not on this metric's scale.
 
         Examples
         --------
-        >>> dl.DCG([0, 1, 3, 7, 15], [1, 0.5]).map_grades({0: 0, 1: 2, 2: 4})
+        >>> dl.DCG([0, 1, 3, 7, 15], [1, 0.5]).map_grades([0, 2, 4])
         DCG(gains=[0, 3, 15], discounts=[1, 0.5])
         """
-        grades, names = grade_map(mapping, self.n_grades), self.grade_names
-        values = {key: getattr(self, key)[..., grades] for key in self._by_grade}
+        scale, names = grades_of(self.n_grades), self.grade_names
+        if not len(grades):
+            raise InputError(f"map_grades: no grade is given; the metric has {scale}")
+        for grade, other in enumerate(grades):
+            whole_number(other, f"the map of grade {grade}", 0, self.n_grades - 1, scale)
+
         # no names where two grades of the data would have one
+        values = {key: getattr(self, key)[..., grades] for key in self._by_grade}
         values["grade_names"] = None
         if names is not None and len(set(grades)) == len(grades):
             values["grade_names"] = tuple(names[grade] for grade in grades)
@@ -103,8 +113,6 @@ class SavedMetric(Shown):
         # types of the values
         for key in (*cls._arrays, "power"):
             check_numbers(own.get(key, 0.0), key)
-        if not isinstance(own.get("plain", False), bool):
-            raise InputError('"plain" must be true or false')
 
         # judges of a metric of this size
         if own.get("judges") is not None:
@@ -153,10 +161,24 @@ class SavedMetric(Shown):
 
 
 def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
-    """Return the metric in a file, of one of several kinds; an InputError names the file."""
+    """Return the metric in a file, of one of several kinds; an InputError names the file.
+
+    ``reader:NAME`` is a file of the package.
+    """
+    if str(path).startswith(READER):
+        path = _reader(str(path).removeprefix(READER))
     values = read_json_object(path)
     with errors_in(path):
         return kind_in(values, kinds).from_dict(values)
+
+
+def _reader(name: str) -> Path:
+    """Return the file of a reader; raise InputError for one that is not known."""
+    known = {file.stem: file for file in sorted(READERS.glob("*.json"))}
+    if name not in known:
+        names = ", ".join(f"{READER}{one}" for one in known)
+        raise InputError(f"{READER}{name} is not one of {names}{nearest(name, known)}")
+    return known[name]
 
 
 def kind_in(values: Fields, kinds: Sequence[type[Kind]]) -> type[Kind]:
@@ -165,7 +187,7 @@ def kind_in(values: Fields, kinds: Sequence[type[Kind]]) -> type[Kind]:
     written = values.get("format"), values.get("version")
     if written[0] not in by_name:
         expected = " or ".join(f'"{name}"' for name in by_name)
-        raise InputError(f'"format" is {written[0]!r}, expected {expected}', see="only-a-dcg")
+        raise InputError(f'"format" is {written[0]!r}, expected {expected}')
     if type(written[1]) is not int or not 1 <= written[1] <= VERSION:
         raise InputError(
             f'"version" is {written[1]!r}, expected 1 to {VERSION}; if it is of a later dcglearn, '

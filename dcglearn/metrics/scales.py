@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
-from dcglearn.foundation.validation import InputError, pointer, whole_number
-
 
 class ScaleWarning(UserWarning):
     """A metric has gains for more grades than the data have: the two scales may not be the same.
@@ -36,7 +34,7 @@ class ScaleWarning(UserWarning):
         super().__init__(
             f"{self.fact}; give DCG.map_grades the grade of the metric that each grade of the data "
             "stands for, or give the data its n_grades if the scale is the same and its top grade "
-            "does not occur " + pointer("scales")
+            "does not occur"
         )
 
 
@@ -57,19 +55,3 @@ def warn_of_scale(
     larger = {name: size for name, size in declared.items() if size > n_grades}
     if larger:
         warnings.warn(ScaleWarning(larger, n_grades, data), stacklevel=stacklevel + 1)
-
-
-def grade_map(mapping: Mapping[int, int], n_grades: int) -> list[int]:
-    """Return the grade of a metric, of `n_grades`, that each grade 0, 1, 2, ... of data is."""
-    grades = [*range(len(mapping))]
-    if not mapping or sorted(mapping) != grades:
-        raise InputError(
-            f"the map of grades {dict(mapping)} must hold the grades of the data, 0, 1, 2, ... "
-            "without a gap, each with the grade of the metric that it stands for"
-        )
-
-    # each of the metric's scale
-    remedy = f"the metric has {grades_of(n_grades)}"
-    for grade, other in mapping.items():
-        whole_number(other, f"the map of grade {grade}", 0, n_grades - 1, remedy)
-    return [int(mapping[grade]) for grade in grades]

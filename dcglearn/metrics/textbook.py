@@ -9,6 +9,9 @@ import numpy as np
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, PathLike
 
+READER = "reader:"
+"""How the name of a file in the package begins that holds a DCG learned from a real log."""
+
 GAIN_FORMULAS = {
     "linear": "grade",
     "exponential": "2^grade - 1",
@@ -91,10 +94,12 @@ def textbook_discounts(name: str, depth: int) -> Floats:
 def is_metric_file(file_or_name: PathLike) -> bool:
     """Return whether a word names a file with a metric, rather than a textbook metric.
 
-    It does if it is a path object, a file of this name exists, or it ends in ``.json`` or contains
-    a path separator.
+    It does if it is a path object, a file of this name exists, or it ends in ``.json``, contains a
+    path separator, or is a file of the package, ``reader:NAME``.
     """
     if isinstance(file_or_name, os.PathLike) or file_or_name.lower().endswith(".json"):
+        return True
+    if file_or_name.startswith(READER):
         return True
     # Path.is_file raises OSError for a name that is too long.
     return "/" in file_or_name or os.sep in file_or_name or os.path.isfile(file_or_name)  # noqa: PTH113

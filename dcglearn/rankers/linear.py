@@ -1,4 +1,4 @@
-"""Linear rankers that maximise any loss: annealed, restarted, kept near their start."""
+"""Linear rankers that maximise any loss: annealed and kept near their start, or of few features."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from dcglearn.rankers.linear_model import (
 )
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training, ValidatedRanker
+from dcglearn.rankers.truncated_gradient import l1_path, smallest_near_best
 
 _LOG = logging.getLogger(__name__)
 
@@ -43,6 +44,12 @@ class LinearRanker(ValidatedRanker, LinearModel):
     coefficients of the features in units of their spread within queries, and v0 the start. Source:
     Chapelle and Wu 2010, algorithm 1 (``solver="cg"``); Qin et al. 2010, algorithm 1
     (``solver="sgd"``, ``start="random"``, ``n_restarts=10``).
+
+    With `l1`, it maximises the mean of the loss minus ``l1 |v|_1`` instead, by gradients that are
+    truncated after each step (Sun, Qin, Tao and Wang 2009, algorithm 1), so that few features
+    remain. Their RSRank is ``LinearRanker(losses.RSRank(dcg, depth=None), l1="path",
+    max_iter=200)``: with weights truncated at the DCG's depth, documents take turns in the first
+    positions, and the steps do not converge.
 
     Parameters
     ----------
@@ -69,10 +76,17 @@ class LinearRanker(ValidatedRanker, LinearModel):
     l2 : float
         Weight of the squared distance from the start. Try 1 to 100 for some sixty queries, 0.01 to
         1 for many.
+    l1 : float, "path" or None
+        Weight of the absolute values of v, for a model of few features. "path" trains with rising
+        weights, each from the last, until no feature is left, and keeps the model with the fewest
+        features whose normalised DCG (on the validation set, if any) is within 2% of the best. Then
+        `solver`, `annealing`, `n_restarts` and `l2` are not used.
+    n_points : int
+        Points of the path. More find the smallest model more exactly.
     max_iter, tol : int, float
-        A stage ends after `max_iter` iterations (passes over the queries for ``"sgd"``), or when
-        the largest derivative ("cg", "lbfgs"), or the change of v over a pass ("sgd"), is less than
-        `tol`.
+        A stage, or a point of a path, ends after `max_iter` iterations (passes over the queries for
+        ``"sgd"``), or when the largest derivative ("cg", "lbfgs"), or the change of v over a pass
+        ("sgd") or a step (with `l1`), is less than `tol`.
     learning_rate : float
         Step of ``"sgd"``.
     metric : DCG, file or name, optional
@@ -85,10 +99,11 @@ class LinearRanker(ValidatedRanker, LinearModel):
     coef_, intercept_, metric_ : ndarray, shape (d,); float; DCG
     history_ : list of dict
         Of each stage: restart, stage, sharpness, iterations, objective, normalised DCG on both
+        sets. With `l1`, of each point: l1, number of features, coefficients, normalised DCG on both
         sets.
     best_ : dict
-        Value of the model that was kept, what it is (validation or objective), restart and stage (0
-        is the start).
+        Value of the model that was kept, what it is (validation, training or objective), restart
+        and stage (0 is the start), or l1.
 
     See Also
     --------
@@ -109,6 +124,8 @@ class LinearRanker(ValidatedRanker, LinearModel):
     start: Any = "ridge"
     n_restarts: int = 1
     l2: float = 0.3
+    l1: float | str | None = None
+    n_points: int = 30
     max_iter: int = 50
     tol: float = 1e-5
     learning_rate: float = 0.01
@@ -122,17 +139,32 @@ class LinearRanker(ValidatedRanker, LinearModel):
         if isinstance(self.start, str):
             starts = "ridge", "ranksvm", "random"
             one_of(self.start, "start", starts, ", coefficients, or a fitted ranker")
-        self._check_whole("n_restarts", "max_iter")
+        self._check_whole("n_restarts", "n_points", "max_iter")
         whole_number(self.random_state, "random_state", 0)
         within(self.l2, "l2")
+        if isinstance(self.l1, str):
+            one_of(self.l1, "l1", ("path",), ", a number or None")
+        elif self.l1 is not None:
+            within(self.l1, "l1", remedy='"path" or None')
         within(self.tol, "tol")
         positive(learning_rate=self.learning_rate)
 
     def _solve(self, design: Design, training: Training) -> Coefficients:
-        annealing = Annealing(self, design, training)
-        annealing.run()
-        self.history_, self.best_ = annealing.history, annealing.best
-        return annealing.coefficients, 0.0
+        stages = Stages(self, design, training)
+        if self.l1 is not None:
+            return self._sparse(design, training, stages.start(0)), 0.0
+
+        stages.run()
+        self.history_, self.best_ = stages.history, stages.best
+        return stages.coefficients, 0.0
+
+    def _sparse(self, design: Design, training: Training, v: Floats) -> Floats:
+        """Return the coefficients of few features, from a start."""
+        self.history_ = list(l1_path(self, design, training, v / design.score_spread(v)))
+        by = "train" if training.valid is None else "valid"
+        chosen = smallest_near_best(self.history_, by)
+        self.best_ = {"value": chosen[by], "by": by, "l1": chosen["l1"]}
+        return chosen["coef"] * design.spread
 
 
 def annealing_stages(annealing: Any, loss: Any) -> list[float | None]:
@@ -150,8 +182,8 @@ def annealing_stages(annealing: Any, loss: Any) -> list[float | None]:
     return stages.tolist()
 
 
-class Annealing:
-    """One training: from each start, stages that maximise the loss at a rising sharpness.
+class Stages:
+    """Stages of one training: from each start, they maximise the loss at a rising sharpness.
 
     `coefficients` are the best so far, of the features in units of their spread, `best` says by
     what, and `history` what each stage reached.

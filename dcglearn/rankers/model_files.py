@@ -21,7 +21,7 @@ FORMAT = "dcglearn.ranker"
 VERSION = 2
 """Version of the format."""
 
-KINDS = ("LinearRanker", "SparseRanker", "RidgeRanker", "RankSVMRanker", "BoostedRanker")
+KINDS = ("LinearRanker", "RidgeRanker", "RankSVMRanker", "BoostedRanker")
 """Classes whose models have a file."""
 
 
@@ -107,8 +107,7 @@ def _from_fields(fields: Fields) -> Any:
     if fields.pop("sha256", None) != checksum(fields):
         raise InputError(
             "the model is damaged or was changed: it has another SHA-256; use a copy, or train "
-            "again",
-            see="damaged",
+            "again"
         )
     if fields["kind"] not in KINDS:
         raise InputError(f"holds a {fields['kind']}; models are {', '.join(KINDS)}")

@@ -181,8 +181,7 @@ class Queries:
             raise InputError(
                 f"the data have grade {top}, but the metric has gains for grades "
                 f"0..{metric.n_grades - 1}; give one with {top + 1} gains, or map it to the data's "
-                "grades (DCG.map_grades)",
-                see="scales",
+                "grades (DCG.map_grades)"
             )
 
     @property

@@ -78,7 +78,7 @@ def read_queries(
     except InputError as error:
         row_named = re.match(r"(?:qid|grades|features)\[(\d+)", error.args[0])
         line = f", line {_line_of_row(data, int(row_named[1]))}" if row_named else ""
-        raise error.at(f"{path}{line}") from None
+        raise InputError(f"{path}{line}: {error}") from None
 
 
 def _line_of_row(data: bytes, row: int) -> int:

@@ -12,7 +12,6 @@ from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Flags, Floats, Indices
 from dcglearn.learning.curves import BIAS_SPREAD
 from dcglearn.learning.judgement_kernel import verdicts
-from dcglearn.learning.minimise import minimised_by_newton
 from dcglearn.learning.wrong_verdicts import wrong_chances
 
 
@@ -57,16 +56,22 @@ class Observations:
 
     def best_biases(self, errors: Floats, start: Floats) -> tuple[Floats, Floats]:
         """Return the best biases at given error rates, and the log likelihoods; (R,) each."""
-        if not self.way.any():
-            return start, self.likelihood(errors, start)[0]
+        biases, size = start, np.ones(len(start))
+        here = np.array(self.likelihood(errors, biases))
+        for _ in range(30 if self.way.any() else 0):
+            # Newton's step, as if the likelihood curved down everywhere
+            log, slope, curvature = here
+            step = size * np.clip(slope / np.maximum(np.abs(curvature), 1e-9), -1, 1)
+            if np.abs(step).max(initial=0.0) <= 1e-9:
+                break
 
-        def cost(biases: Floats) -> tuple[float, Floats, Floats]:
-            """Return minus the log likelihood of all raters, with slopes and curvatures."""
-            log, slope, curvature = self.likelihood(errors, biases)
-            return -float(log.sum()), -slope, -curvature
-
-        biases = minimised_by_newton(cost, start, max_iter=30, tol=1e-9).x
-        return biases, self.likelihood(errors, biases)[0]
+            # half of it next time for a rater whose likelihood falls, beyond rounding
+            there = np.array(self.likelihood(errors, biases + step))
+            rises = there[0] >= log - 1e-13 * np.abs(log)
+            size = np.where(rises, 1.0, size / 2)
+            biases = np.where(rises, biases + step, biases)
+            here = np.where(rises, there, here)
+        return biases, here[0]
 
     def wrong(self, errors: Floats, biases: Floats) -> Floats:
         """Return the share of each rater's decided verdicts that is expected to be wrong, (R,).

@@ -50,6 +50,12 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
 
     # a role has the column that the user names, or the one of an accepted name
     named = {role: _named(names, role, name) for role, name in own.items()}
+    wide = [role for role, its in named.items() if its[1:] and contract[role].kind != "grades"]
+    if wide:
+        raise InputError(
+            f"columns={{{wide[0]!r}: {own[wide[0]]!r}}} names {listed(named[wide[0]])}; give one; "
+            "see the recipes 'A column for each rater' and 'Grades of several raters'"
+        )
     free = unused(names, named)
     columns = {
         role: named[role] if role in named else _accepted(free, role, about)
@@ -61,7 +67,7 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
     if missing:
         lacks = "; ".join(f"no {role!r} ({contract[role].names})" for role in missing)
         remedy = _remedy(names, missing, can_name)
-        raise InputError(f"{lacks}; found {listed(names)}; {remedy}", see="columns")
+        raise InputError(f"{lacks}; found {listed(names)}; {remedy}")
     _refuse_twins(names, found)
     return found
 

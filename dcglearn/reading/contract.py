@@ -57,8 +57,6 @@ JUDGEMENT: Contract = {
     "time": Role("label", "time timestamp"),
     "tie_kind": Role("label", "tie tie_kind"),
     "status": Role("text", "status assignment_status approved"),
-    "ratings_a": Role("text", "ratings_a"),
-    "ratings_b": Role("text", "ratings_b"),
     "system_a": Role("system", "system_a model_a left_system left_model"),
     "system_b": Role("system", "system_b model_b right_system right_model"),
     "scale": Role("scale", "scale"),

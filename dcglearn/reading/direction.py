@@ -130,8 +130,7 @@ def check_sense(log: Any, remedies: Mapping[str, str] = OF_ARRAYS) -> None:
     raise UpsideDownError(
         f"{name} upside down: none of the textbook DCGs respects more than {best[AS_IT_IS]:.1%} "
         f"of {len(pairs):,} preferences (chance: 50%). "
-        f"{mended or 'No reversal makes sense of it'}. As it is: as_is=True (--as-is)",
-        see="upside-down",
+        f"{mended or 'No reversal makes sense of it'}. As it is: as_is=True (--as-is)"
     )
 
 

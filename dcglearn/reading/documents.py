@@ -6,28 +6,20 @@ import contextlib
 import json
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from dcglearn.foundation.inputs import keys_once
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import (
-    InputError,
-    InputTypeError,
-    errors_in,
-    is_frame,
-    is_records,
-    listed,
-)
+from dcglearn.foundation.validation import InputError, errors_in, listed
 from dcglearn.reading.columns import find, own_names, unused
-from dcglearn.reading.contract import JUDGED, RUN, Contract, Found, plain
+from dcglearn.reading.contract import JUDGED, Contract, Found, plain
 from dcglearn.reading.scale import COMMAS, NO_GRADE
 from dcglearn.reading.tables import Refusals, Table, table_of, table_of_bytes
-from dcglearn.reading.texts import text
+from dcglearn.reading.texts import text, twins
 from dcglearn.reading.trec import ORDER, lines_of
 
 MISSING = (*NO_GRADE, "nan", "none")
@@ -92,7 +84,7 @@ def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
         # Python writes NaN, which JSON does not know
         if data.lstrip()[:1] == b"{":
             data = re.sub(rb'(?<!\\)(":\s*)NaN(?=\s*[,}])', rb"\1null", data)
-            value = _by_query(name, data)
+            value = _of_json(name, data)
             if value is not None:
                 return name, value
 
@@ -106,19 +98,11 @@ def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Ta
     """Return the documents in a frame, in records, or in a dictionary by query."""
     if isinstance(value, Table):
         return value
-    number = "grade" if contract is JUDGED else "score"
     with errors_in(name):
         if isinstance(value, Mapping):
-            frame = _of_dictionary(value, number)
-        elif is_frame(value) or is_records(value):
-            frame = table_of(value).frame
-        else:
-            raise InputTypeError(
-                f"found {value!r}; give a path, a data frame, or a dictionary "
-                f"{{query: {{document: {number}}}}}"
-            )
-    table = Table(frame, [(name, frame.height)], np.arange(frame.height))
-    return _by_role(table, contract, own)
+            value = _of_dictionary(value, "grade" if contract is JUDGED else "score")
+        table = table_of(value)
+    return _by_role(replace(table, parts=[(name, len(table.rows))]), contract, own)
 
 
 def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl.Series:
@@ -136,13 +120,11 @@ def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl
 
 def warn_of_twins(name: str, *queries: pl.Series) -> None:
     """Warn of queries whose names differ in capitals or in Unicode's form alone."""
-    names = pl.concat([one.unique() for one in queries]).unique()
-    forms = names.str.normalize("NFKC").str.to_lowercase()
-    twins = names.filter(forms.is_duplicated()).sort()
-    if len(twins):
+    alike = twins(pl.concat([one.unique() for one in queries]))
+    if len(alike):
         warnings.warn(
             f"{name}: names of queries that differ in form alone count as different: "
-            f"{listed(twins)}",
+            f"{listed(alike)}",
             stacklevel=2,
         )
 
@@ -162,112 +144,68 @@ def _check_text(name: str, data: bytes) -> None:
         raise InputError(f"{name}, line {row}: {problem}")
 
 
-def _by_query(name: str, data: bytes) -> Mapping[str, Any] | None:
-    """Return the dictionary by query in a file of JSON, or None for lines of JSON.
+def _of_json(name: str, data: bytes) -> Any:
+    """Return the dictionary by query in JSON, or OpenSearch's ratings, or None for other tables.
 
-    Judgement lists of OpenSearch become one.
+    Documents that could not be rated have no rating.
     """
-    # a first line that is whole begins lines of JSON
-    first, _, rest = data.strip().partition(b"\n")
-    if rest:
-        with contextlib.suppress(ValueError, RecursionError):
-            json.loads(first)
+    with errors_in(name):
+        try:
+            value = json.loads(data, object_pairs_hook=keys_once)
+        except json.JSONDecodeError:
             return None
+        except RecursionError as error:
+            raise InputError(f"not valid JSON ({error})") from error
+
+    if "judgmentRatings" not in value:
+        return value if all(isinstance(part, dict) for part in value.values()) else None
     try:
-        value = json.loads(data, object_pairs_hook=keys_once)
-        if "judgmentRatings" in value:
-            return _of_opensearch(value["judgmentRatings"])
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        known = isinstance(error, InputError)
-        problem = error if known else f"not valid JSON, or a judgement list without {error}"
-        raise InputError(f"{name}: {problem}") from error
-    return value if any(isinstance(part, dict | list) for part in value.values()) else None
-
-
-def _of_opensearch(rated: Iterable[Any]) -> Mapping[str, Any]:
-    """Return the ratings of documents by query; those that could not be rated have none."""
-    ratings: dict[str, list[Any]] = {}
-    for query in rated:
-        its = ratings.setdefault(query["query"], [])
-        its += [(one["docId"], one["rating"]) for one in query["ratings"]]
-        its += [(one["docId"], None) for one in query.get("failures", [])]
-    return ratings
+        return [
+            {"query": rated["query"], "docId": one["docId"], "rating": one.get("rating")}
+            for rated in value["judgmentRatings"]
+            for one in [*rated["ratings"], *rated.get("failures", [])]
+        ]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"{name}: a judgement list without {error}") from error
 
 
 def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
-    """Return a row for each document of a dictionary by query."""
-    rows = [
-        (str(query), None if document is None else str(document), value)
-        for query, part in queries.items()
-        for document, value in _documents(query, part, number)
-    ]
+    """Return a row for each document of a dictionary ``{query: {document: number}}``."""
+    for query, part in queries.items():
+        if not isinstance(part, Mapping):
+            raise InputError(
+                f"expected {{query: {{document: {number}}}}}; found {part!r} for the query "
+                f"{query!r}; dict.fromkeys(documents, 1) takes all for relevant"
+            )
+    rows = [(query, *one) for query, part in queries.items() for one in part.items()]
     if not rows:
         raise InputError("there is no document")
 
-    # numbers as they are, or else all as text
-    query, document, values = map(list, zip(*rows, strict=True))
-    cells: Any = [None if value is None else str(value) for value in values]
-    if not any(isinstance(value, str) for value in values):
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
-            cells = pl.Series(np.array(values, np.float64), dtype=pl.Float64)
+    # names as text; numbers as they are, or else all as text
+    *names, values = zip(*rows, strict=True)
+    texts = [[None if one is None else str(one) for one in its] for its in (*names, values)]
+    frame: Any = dict(zip(("query", "document", number), texts, strict=True))
     try:
-        return pl.DataFrame({"query": query, "document": document, number: cells})
+        with contextlib.suppress(TypeError, OverflowError, pl.exceptions.PolarsError):
+            frame[number] = pl.Series(values)
+        return pl.DataFrame(frame)
     except UnicodeEncodeError as error:  # half a surrogate pair
         raise InputError(f"a query or a document is {error.object!r}; use plain text") from error
 
 
-def _documents(query: Any, part: Any, number: str) -> Iterable[tuple[Any, Any]]:
-    """Return the documents of a query with their numbers.
-
-    They are a dictionary, pairs, a frame or records. Names alone are relevant (grade 1), or ranked,
-    the best first.
-    """
-    is_series = getattr(part, "ndim", 0) == 1 and hasattr(part, "items")
-    if isinstance(part, Mapping) or is_series:  # of pandas
-        return part.items()
-    judged = number == "grade"
-    if judged and isinstance(part, str | set | frozenset):
-        part = [part] if isinstance(part, str) else sorted(part, key=str)
-    if isinstance(part, np.ndarray):
-        part = part.tolist()
-
-    if isinstance(part, list | tuple):
-        if all(isinstance(one, list | tuple) and len(one) == 2 for one in part):
-            return part
-        if all(isinstance(one, str | int) for one in part):
-            return [(one, 1 if judged else -rank) for rank, one in enumerate(part, 1)]
-    if is_frame(part) or is_records(part):
-        frame, contract = table_of(part).frame, JUDGED if judged else RUN
-        found = find(frame.columns, {role: contract[role] for role in ("document", number)})
-        if number in found:
-            return frame.select(found["document"] + found[number]).rows()
-    raise InputError(
-        f"expected {{query: {{document: {number}}}}}; found {part!r} for the query {query!r}"
-    )
-
-
 def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
-    """Return the columns of a table by role, names as text; warn of those that are not used.
-
-    Several columns of grades are those of raters, each with rows of its own.
-    """
+    """Return the columns of a table by role, names as text; warn of those that are not used."""
     with errors_in(table.name):
         found = _found(table.frame, contract, own)
     others = [one for one in unused(table.frame.columns, found) if plain(one) not in USUAL]
     if others:
         warnings.warn(f"{table.name}: columns that are not used: {listed(others)}", stacklevel=2)
 
-    # a row for each rater; a query without documents has one of its own, which is left out
-    grades = found.get("grade", [])
-    if grades:
-        index = [found[role][0] for role in found if role != "grade"]
-        frame = table.frame.unpivot(grades, index=index, variable_name="\0", value_name="\0grade")
-        table = Table(frame, table.parts, np.tile(table.rows, len(grades)))
-        found["grade"] = ["\0grade"]
-        is_blank = frame.select(
-            pl.all_horizontal(pl.col(found["document"][0], "\0grade").is_null())
-        )
-        table = table.without(np.flatnonzero(is_blank.to_series()).tolist())
+    # a query without documents has a row of its own, which is left out
+    if "grade" in found:
+        names = found["document"] + found["grade"]
+        is_blank = table.frame.select(pl.all_horizontal(pl.col(names).is_null()))
+        table = table.without(is_blank.to_series().arg_true().to_list())
 
     # names as text, and numbers as they are
     refusals, columns = Refusals(table), {}
@@ -280,7 +218,7 @@ def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
 
 
 def _found(frame: pl.DataFrame, contract: Contract, own: OwnNames) -> Found:
-    """Return the columns of a table by role; without a number, say what it holds instead."""
+    """Return the columns of a table by role; raise InputError if none is of numbers."""
     names, judged = frame.columns, contract is JUDGED
     if judged and {*map(plain, names)} >= {"corpusid", "score"}:  # as BEIR writes it
         contract = {**JUDGED, "grade": replace(JUDGED["grade"], names="score")}
@@ -288,24 +226,11 @@ def _found(frame: pl.DataFrame, contract: Contract, own: OwnNames) -> Found:
     if {"grade", "score", "rank"} & found.keys():
         return found
 
-    # what else it may be
-    role, other = ("grade", RUN) if judged else ("score", JUDGED)
-    rest = unused(names, found)
-    is_other = find(rest, {x: other[x] for x in other.keys() & {"score", "rank", "grade"}})
-    order = f"; if the files are exchanged: {ORDER}" if is_other else ""
-    numeric = [name for name in rest if _holds_numbers(frame[name])]
-    way = f"; numbers stand in {listed(numeric) or 'no other column'}"
-    if numeric:
-        way += f": columns={{{role!r}: {numeric[-1]!r}}} takes one"
-        way += ", first..last several raters'" if judged else ""
-    raise InputError(f"no {role!r} ({contract[role].names}){order}{way}")
-
-
-def _holds_numbers(column: pl.Series) -> bool:
-    """Return whether all cells that are not missing are numbers, and there are any."""
-    cells = text(column)
-    known = cells.filter(~cells.str.to_lowercase().is_in(MISSING))
-    return len(known) > 0 and not known.cast(pl.Float64, strict=False).has_nulls()
+    role = "grade" if judged else "score"
+    raise InputError(
+        f"no {role!r} ({contract[role].names}); found {listed(names)}; columns={{{role!r}: '...'}} "
+        f"names it; if the files are exchanged: {ORDER}"
+    )
 
 
 def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:

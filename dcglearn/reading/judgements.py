@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dcglearn.reading.scale import Scale
     from dcglearn.reading.tables import Table
 
-Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
+Duplicates = Literal["error", "first", "last"]
 
 JudgementsLike: TypeAlias = Any
 """`Judgements`, paths, a data frame, or a dictionary ``{query: {document: grade}}``."""
@@ -102,13 +102,12 @@ def read_judgements(
         doc_id, relevance``; ``qid, docno, label``; ...), in any format that `read_preferences`
         reads; other files hold TREC's lines, ``query iteration document grade`` or ``query document
         grade``, or those of the LTR plugin, ``grade qid:query # document``. Dictionaries are
-        ``{query: {document: grade}}``, as in pytrec_eval, also in JSON; documents alone, ``{query:
-        {"d1", "d2"}}``, have the grade 1. OpenSearch's judgement lists are recognised. A list of
-        paths, a folder or a pattern may hold several files, which are read as one.
-    duplicates : {"error", "first", "last", "mean", "median", "majority"}
+        ``{query: {document: grade}}``, as in pytrec_eval, also in JSON. OpenSearch's judgement
+        lists are recognised. A list of paths, a folder or a pattern may hold several files, which
+        are read as one.
+    duplicates : {"error", "first", "last"}
         What to do with a document judged twice for one query. Take "last" where later lines correct
-        earlier ones, and one of the others where raters differ: means and medians need be no
-        levels, and of several most frequent grades the worst counts.
+        earlier ones. Grades of several raters are combined by a recipe of the documentation.
     n_grades : int, optional
         Number of grades of their scale; by default the largest grade plus 1. Give it if the top
         grade may not occur, or to insist on one that stands apart.
@@ -116,9 +115,7 @@ def read_judgements(
         Their grades, worst first, as in `read_preferences`: ``"Bad,Fair,Good"`` or ``[0, 1, 10,
         100]``.
     columns : mapping or str, optional
-        The table's own columns by the usual name, ``{"grade": "final rating"}``. A range,
-        ``{"grade": "rater 1..rater 3"}``, names a column for each rater; `duplicates` says how
-        their grades are combined.
+        The table's own columns by the usual name, ``{"grade": "final rating"}``.
 
     See Also
     --------
@@ -240,30 +237,21 @@ def without_duplicates(
     table: Table, duplicates: Duplicates, keys: Sequence[str] = ("query", "document")
 ) -> PolarsFrame:
     """Return a frame with one row per key; raise InputError if a key recurs on "error"."""
-    import polars as pl
-
     from dcglearn.reading.tables import Refusals
 
     one_of(duplicates, "duplicates", get_args(Duplicates))
     frame = table.frame
     if frame.select(keys).hash_rows().n_unique() == len(frame):
         return frame
-    ways = 'duplicates="first" or "last" (--duplicates)'
-    if "grade" in frame:
-        ways += ', or combine them, as those of raters, by "mean", "median" or "majority"'
     if duplicates == "error":
         refusals = Refusals(table)
         twice = frame.select(keys).is_duplicated()
         problem = "occurs more than once for its query: the document"
-        refusals.add(twice, problem, f"keep one by {ways}", frame["document"], see="duplicates")
+        remedy = (
+            'keep one by duplicates="first" or "last" (--duplicates), or see the recipe '
+            "'Grades of several raters'"
+        )
+        refusals.add(twice, problem, remedy, frame["document"])
         refusals.check()
-
-    # keep one row, or combine grades
-    if duplicates in ("error", "first", "last"):
-        keep: Any = "last" if duplicates == "last" else "first"
-        return frame.unique(keys, keep=keep, maintain_order=True)
-    if "grade" not in frame:
-        raise InputError(f"duplicates={duplicates!r} is for grades, not for runs; give {ways}")
-    grade = pl.col("grade")
-    combined = {"mean": grade.mean(), "median": grade.median(), "majority": grade.mode().min()}
-    return frame.group_by(keys, maintain_order=True).agg(combined[duplicates])
+    keep: Any = "last" if duplicates == "last" else "first"
+    return frame.unique(keys, keep=keep, maintain_order=True)

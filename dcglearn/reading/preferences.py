@@ -14,7 +14,7 @@ from dcglearn.foundation.validation import Fields, Grades, InputError, PathLike,
 from dcglearn.logs.columns import ColumnValues
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.reading import MetricLike, read_metric
-from dcglearn.reading.contract import JUDGEMENT
+from dcglearn.reading.contract import JUDGEMENT, Contract
 
 if TYPE_CHECKING:
     from dcglearn.reading.recognised import Recognised
@@ -141,8 +141,14 @@ class Preferences(PreferencePairs):
     def to_polars(self) -> PolarsFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
 
-        Raises InputError if the log is one of documents, which have no grades to write.
+        Raises InputError if the log is one of documents, which have no grades to write, or of
+        rated lists, whose ratings tell more than their pairs.
         """
+        if self.rated is not None:
+            raise InputError(
+                "pairs of rated lists say less than the ratings: keep these, which read_ratings "
+                "reads (dcglearn learn --ratings)"
+            )
         if not self.graded:
             raise InputError(
                 "a log of ungraded documents has no file format; keep the rankings it came from"
@@ -152,11 +158,8 @@ class Preferences(PreferencePairs):
         winner = np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a")
         table: Fields = {**vars(self), "a": self.preferred, "b": self.other, "winner": winner}
 
-        # what both lists have
         if self.docs is not None:
             table["docs_a"], table["docs_b"] = self.docs.T
-        if self.ratings is not None:
-            table["ratings_a"], table["ratings_b"] = self.ratings.texts[self.units].T
         return log_frame(table, self.grade_names, self.n_grades)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
@@ -165,8 +168,8 @@ class Preferences(PreferencePairs):
         Parquet has the suffix ``.parquet``, JSON lines have ``.jsonl``, ``.ndjson``, ``.json`` or
         none; upper case counts as lower case. A column `scale` keeps the names of the grades, or
         their number where the best does not occur, so that `read_preferences` returns the same
-        log. Raises InputError if the log is one of documents, the suffix is another, or the file
-        cannot be written.
+        log. Raises InputError if the log is one of documents or of rated lists, the suffix is
+        another, or the file cannot be written.
         """
         from dcglearn.reading.tables import write_frame
 
@@ -174,9 +177,12 @@ class Preferences(PreferencePairs):
 
 
 def log_frame(
-    table: Mapping[str, Any], names: Sequence[str] | None, n_grades: int | None
+    table: Mapping[str, Any],
+    names: Sequence[str] | None,
+    n_grades: int | None,
+    contract: Contract = JUDGEMENT,
 ) -> PolarsFrame:
-    """Return the columns of a log by role as a table that `read_preferences` reads.
+    """Return the columns of a log by role as a table that the reader of a contract reads.
 
     `names` and `n_grades` are what is known of its scale; values of other names are left out.
     """
@@ -185,15 +191,15 @@ def log_frame(
     from dcglearn.reading.scale import counts_of, stray_grade
 
     # columns by their first names
-    named = {about.names.split()[0]: table.get(role) for role, about in JUDGEMENT.items()}
+    named = {about.names.split()[0]: table.get(role) for role, about in contract.items()}
     frame = pl.DataFrame({name: values for name, values in named.items() if values is not None})
+    lists = [role for role, about in contract.items() if about.kind == "grades"]
     frame = frame.with_columns(
-        pl.col("a", "b").arr.to_list().cast(pl.List(pl.Int64)),
-        pl.col("^docs_[ab]$").str.split("\t"),
+        pl.col(lists).arr.to_list().cast(pl.List(pl.Int64)), pl.col("^docs_[ab]$").str.split("\t")
     )
 
     # the scale, where the lists do not show it
-    counts = counts_of((table["a"], table["b"]))
+    counts = counts_of([table[role] for role in lists])
     shown = int(np.flatnonzero(counts).max(initial=0)) + 1
     if names is None and n_grades in (None, shown) and stray_grade(counts) is None:
         return frame

@@ -1,10 +1,9 @@
-"""Rated lists: the pairs that they imply, and the counts of their ratings as text, ``2:1 4:12``."""
+"""Rated lists: the pairs that they imply, and the counts of their ratings."""
 
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Counts, Fields, Floats, Indices, InputError
 from dcglearn.logs.rating_counts import RatingCounts
@@ -125,46 +124,3 @@ def _left_out(counts: RatingCounts, group: Indices) -> Counts:
         "pairs of equal lists": round(n_pairs(unit) - n_pairs(unit, rating)),
         "pairs rated equally": max(round(n_pairs(block, rating)), 0),
     }
-
-
-def with_ratings(log: Preferences, texts: NDArray[Any]) -> Preferences:
-    """Return a log with counts in texts, shape (n, 2), within its raters and segments.
-
-    Raise InputError if the counts of one list differ.
-    """
-    # the lists within their raters and segments
-    labels = [numbered(x) for x in (log.rater, log.segment) if x is not None]
-    block = unique_rows(np.column_stack([np.zeros(len(log), dtype=np.intp), *labels]))[2]
-    both = np.concatenate([log.preferred, log.other])
-    _, first, unit = unique_rows(np.column_stack([np.tile(block, 2), packed(both)]))
-
-    # a list with two texts
-    text = texts.T.ravel()
-    differ = np.flatnonzero(text != text[first][unit])
-    if len(differ):
-        one, other = text[first][unit][differ[0]], text[differ[0]]
-        raise InputError(
-            f"the list {both[differ[0]].tolist()} has the ratings {one!r} on one line and "
-            f"{other!r} on another; one log was joined to another: read the ratings of both "
-            "together"
-        )
-
-    # a line for each rating of each list
-    cells = [_parsed(one) for one in text[first].tolist()]
-    line = np.repeat(first, [*map(len, cells)])
-    rating, weight = np.concatenate(cells).T
-    lines = {"list": both[line], "rating": rating, "weight": weight}
-    rated, _ = _counts(lines, np.tile(block, 2)[line])
-    return log.changed(rated=rated, units=unit.reshape(2, -1).T)
-
-
-def _parsed(text: str) -> Floats:
-    """Return the ratings and numbers in a text such as ``2:1 4:12``, shape (m, 2), or refuse it."""
-    try:
-        counts = np.array([part.split(":") for part in text.split()], dtype=np.float64)
-        _, number = counts.T
-    except ValueError:
-        number = np.zeros(1)
-    if not (number > 0).all() or not np.isfinite(counts).all():
-        raise InputError(f"{text!r} is no count of ratings such as '2:1 4:12' (rating:number)")
-    return counts

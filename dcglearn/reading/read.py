@@ -14,19 +14,27 @@ from dcglearn.foundation.files import refuse_existing
 from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.signatures import spelled_out
-from dcglearn.foundation.validation import Counts, Flags, Grades, InputError, PathLike, listed
+from dcglearn.foundation.validation import (
+    Counts,
+    Flags,
+    Grades,
+    InputError,
+    PathLike,
+    errors_in,
+    listed,
+)
 from dcglearn.logs.sides import Sides
-from dcglearn.reading.columns import own_names, refuse_unused_order, unused
+from dcglearn.reading.columns import find, own_names, refuse_unused_order, unused
 from dcglearn.reading.contract import JUDGEMENT, QUESTION, RATED_LIST, Contract, plain
 from dcglearn.reading.direction import check_direction
 from dcglearn.reading.options import JudgementOptions, ListOptions
 from dcglearn.reading.preferences import Preferences, log_frame
-from dcglearn.reading.ratings import pairs_of_ratings, with_ratings
+from dcglearn.reading.ratings import pairs_of_ratings
 from dcglearn.reading.recognised import Recognised
-from dcglearn.reading.scale import Scale, fitted
+from dcglearn.reading.scale import Scale, check_levels, fitted, grades_of
 from dcglearn.reading.tables import BadRowsError, Refusals, Table, table_of, write_frame
 from dcglearn.reading.texts import text
-from dcglearn.reading.values import values_of
+from dcglearn.reading.values import EVERY_ROW, READERS
 from dcglearn.reading.winners import (
     MEANINGS,
     OPEN,
@@ -191,11 +199,7 @@ def read_ratings(
     ([[2, 0]], [[0, 2]])
     """
     rated = read_table(log, rows_of, skip_bad, contract=RATED_LIST, n_grades=n_grades, **options)
-    pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, equal_groups=equal_groups)
-    if not as_is:
-        check_direction(pairs, {})
-    dropped = rated.dropped | pairs.dropped
-    return pairs.changed(recognised=rated.recognised, as_is=as_is, dropped=dropped)
+    return log_of_ratings(rated, as_is=as_is, equal_groups=equal_groups)
 
 
 @spelled_out(ListOptions)
@@ -227,20 +231,27 @@ def native_frame(
     log: Any,
     n_grades: int | None = None,
     *,
+    ratings: bool = False,
     as_is: bool = False,
     skip_bad: PathLike | None = None,
     **options: Unpack[JudgementOptions],
 ) -> tuple[pl.DataFrame, Read]:
-    """Return a log as a table with open and superseded rows, and what was read.
+    """Return a log row for row as a table, with open and superseded rows, and what was read.
 
-    Options and errors are those of `read_preferences`.
+    Options and errors are those of `read_preferences`, or of `read_ratings` for rated lists.
     """
-    judged = read_table(log, judgements_of, skip_bad, n_grades=n_grades, **options)
+    if ratings:
+        contract = RATED_LIST
+        read = read_table(log, rows_of, skip_bad, contract=contract, n_grades=n_grades, **options)
+        log_of_ratings(read, as_is=as_is)
+        return log_frame(read.values, read.scale.names, read.scale.n_grades, contract), read
+
+    read = read_table(log, judgements_of, skip_bad, n_grades=n_grades, **options)
     if not as_is:
-        log_of(judged, sides=options.get("sides"))
-    winner = np.array(MEANINGS, dtype=object)[judged.values["winner"]]
-    table = {**judged.values, "winner": winner}
-    return log_frame(table, judged.scale.names, judged.scale.n_grades), judged
+        log_of(read, sides=options.get("sides"))
+    winner = np.array(MEANINGS, dtype=object)[read.values["winner"]]
+    table = {**read.values, "winner": winner}
+    return log_frame(table, read.scale.names, read.scale.n_grades), read
 
 
 @dataclass(frozen=True)
@@ -288,13 +299,36 @@ def columns_of(
     scale: Any = None,
     columns: Mapping[str, str] | str | None = None,
 ) -> Read:
-    """Return the values of a table, with lists of one length; options as in `read_preferences`."""
-    found, values, levels, refusals = values_of(
-        table, contract, own_names(columns), scale, n_grades
-    )
-    roles = [role for role in found if contract[role].kind == "grades"]
-    lists = fitted([values[role] for role in roles], depth, pad=pad)
-    values |= zip(roles, lists, strict=True)
+    """Return the values of a table, with lists of one length; options as in `read_preferences`.
+
+    Columns without a value are left out.
+    """
+    refusals = Refusals(table)
+
+    # where the columns are, and which grades they may hold
+    with errors_in(table.name):
+        found = find(table.frame.columns, contract, own_names(columns))
+    stated = found.get("scale")
+    levels = Scale.of(scale, n_grades, table.frame[stated[0]] if stated else None)
+
+    # the cells of each column; a required one is filled
+    values, lists = {}, {}
+    for role, names in found.items():
+        about, series = contract[role], [table.frame[name] for name in names]
+        if about.kind == "grades":
+            empty = about.may_be_empty
+            lists[role] = grades_of(role, series, levels, refusals, may_be_empty=empty)
+        elif about.kind in READERS:
+            value = READERS[about.kind](role, series[0], refusals)
+            if value is not None:
+                values[role] = value
+            elif about.required:
+                refusals.add(series[0].len() * [True], f"{role} is missing", EVERY_ROW)
+
+    # lists of one length
+    if levels.n_grades is None:
+        check_levels([*lists.values()], refusals)
+    values |= zip(lists, fitted([*lists.values()], depth, pad=pad), strict=True)
 
     # what was recognised; remarks that are added later stand in it, too
     _remark_rejected([table.frame[name] for name in found.get("status", ())], refusals)
@@ -394,28 +428,33 @@ def _remark_one_sided(raters: NDArray[Any], codes: Grades, refusals: Refusals) -
 def _remark_systems(systems: Sequence[Any], codes: Grades, refusals: Refusals) -> None:
     """Remark how many verdicts each of two systems won, with a sign test of single verdicts."""
     decided = np.isin(codes, (A, B)) & (systems[0] != systems[1])
-    won = np.where(codes == A, *systems)[decided]
-    names = np.unique(np.concatenate([names[decided] for names in systems]))
+    names = np.unique([one[decided] for one in systems])
     if len(names) != 2:
         return
-    times = [int((won == name).sum()) for name in names]
-    first = int(np.argmax(times))
-    n, most = sum(times), times[first]
-    p_value = min(1.0, 2 * float(binomial_tail(most, n)))
+    won = np.where(codes == A, *systems)[decided]
+    times = {name: int((won == name).sum()) for name in names}
+    first, second = sorted(names, key=times.__getitem__, reverse=True)
+    p_value = min(1.0, 2 * float(binomial_tail(times[first], len(won))))
     refusals.remarks.append(
-        f"{names[first]} won {most:,} of {n:,} verdicts, {names[1 - first]} {n - most:,} "
+        f"{first} won {times[first]:,} of {len(won):,} verdicts, {second} {times[second]:,} "
         f"(p = {p_value:.2g}, a sign test that takes verdicts as independent)"
     )
 
 
-def log_of(
-    judged: Read, *, as_is: bool = False, sides: str | None = None, reasons: Grades | None = None
-) -> Preferences:
+def log_of_ratings(rated: Read, *, as_is: bool, equal_groups: bool = False) -> Preferences:
+    """Return the log of rated lists; see `read_ratings`."""
+    pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, equal_groups=equal_groups)
+    if not as_is:
+        check_direction(pairs, {})
+    dropped = rated.dropped | pairs.dropped
+    return pairs.changed(recognised=rated.recognised, as_is=as_is, dropped=dropped)
+
+
+def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Preferences:
     """Return a log of judgements, preferred lists first.
 
-    Open questions and superseded verdicts are left out and counted, by `reasons_of` or by the
-    `reasons` given, shape (n,). Raise UpsideDownError if it seems reversed, unless it is taken
-    `as_is`; `sides` is the option of `read_preferences`.
+    Open questions and superseded verdicts are left out and counted. Raise UpsideDownError if it
+    seems reversed, unless it is taken `as_is`; `sides` is the option of `read_preferences`.
     """
     values, recognised = dict(judged.values), judged.recognised
     codes, swapped = values.pop("winner"), values.pop("swapped", None)
@@ -423,9 +462,10 @@ def log_of(
     supersedes = values.pop("supersedes", None)
 
     # all rows, the preferred list with what belongs to it first
-    ratings = _preferred_first(values, "ratings_", b_wins)
-    docs = _preferred_first(values, "docs_", b_wins)
-    preferred, other = _preferred_first(values, "", b_wins)
+    preferred, other = _preferred_first([values.pop("a"), values.pop("b")], b_wins)
+    docs = [values.pop(role) for role in ("docs_a", "docs_b") if role in values]
+    if len(docs) == 1:
+        raise InputError("docs_a and docs_b go together: one of the two is missing")
     log = Preferences(
         preferred,
         other,
@@ -433,15 +473,12 @@ def log_of(
         grade_names=judged.scale.names,
         tie=ties if ties.any() else None,
         swapped=None if swapped is None else swapped ^ b_wins,
-        docs=None if docs is None else docs.T,
+        docs=_preferred_first(docs, b_wins).T if docs else None,
         **values,
     )
-    if ratings is not None:
-        log = with_ratings(log, ratings.T)
 
     # those that count
-    if reasons is None:
-        reasons = reasons_of(log.id, supersedes, codes == OPEN)
+    reasons = reasons_of(log.id, supersedes, codes == OPEN)
     counts = reasons == 0
     n_each = np.bincount(reasons, minlength=1 + len(REASONS))[1:].tolist()
     dropped = {reason: n for reason, n in zip(REASONS, n_each, strict=True) if n}
@@ -454,16 +491,11 @@ def log_of(
     return log.changed(dropped=dropped, recognised=recognised, as_is=as_is)
 
 
-def _preferred_first(values: dict[str, Any], kind: str, b_wins: Flags) -> Any:
-    """Take what both lists have of some kind, and return that of the preferred ones, then the rest.
+def _preferred_first(both: Sequence[Any], b_wins: Flags) -> Any:
+    """Return what the lists a and b have, of the preferred ones and of the rest.
 
     Its shape is (2, n), or (2, n, K) for grades.
     """
-    both = [values.pop(name) for name in (f"{kind}a", f"{kind}b") if name in values]
-    if len(both) == 1:
-        raise InputError(f"{kind}a and {kind}b go together: one of the two is missing")
-    if not both:
-        return None
     a, b = both
     flip = b_wins.reshape(-1, *[1] * (a.ndim - 1))
     return np.stack([np.where(flip, b, a), np.where(flip, a, b)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, PolarsFrame, is_frame, is_records
+from dcglearn.foundation.validation import InputError, PolarsFrame, is_records
 from dcglearn.reading.judgements import (
     Duplicates,
     Judgements,
@@ -85,10 +84,9 @@ def read_runs(
     runs : Run, path, data frame, dict, or a list of runs
         As for `read_judgements`, with scores in place of grades, or ranks where no row has a score;
         a table of several runs also has a column of their names. TREC's lines are ``query Q0
-        document rank score run``. Dictionaries are ``{query: {document: score}}``, with pairs or
-        records of documents and scores, or documents alone, the best first, in place of the inner
-        one. Several systems are ``{name: run}``, each in any of these forms. Runs of one name in
-        several files are told apart by the names of these.
+        document rank score run``. Dictionaries are ``{query: {document: score}}``. Several systems
+        are ``{name: run}``, each in any of these forms. Runs of one name in several files are told
+        apart by the names of these.
     duplicates : {"error", "first", "last"}
         What to do with a document ranked twice for one query.
     columns : mapping or str, optional
@@ -199,17 +197,7 @@ def _systems(
 
 def _is_system(value: Any) -> bool:
     """Return whether a value of a dictionary is a whole run, and not the documents of a query."""
-    if isinstance(value, Mapping):
-        inner = value.values()
-        return any(isinstance(part, Mapping | list | tuple) or is_frame(part) for part in inner)
-    if is_frame(value) or (is_records(value) and isinstance(value[0], Mapping)):
-        from dcglearn.reading.columns import find
-        from dcglearn.reading.contract import KEYS
-        from dcglearn.reading.tables import table_of
-
-        query = {"query": replace(KEYS["query"], required=False)}
-        return bool(find(table_of(value).frame.columns, query))
-    return isinstance(value, Run | str | os.PathLike)
+    return not isinstance(value, Mapping) or any(isinstance(x, Mapping) for x in value.values())
 
 
 def _scored(name: str, table: Table) -> Table:
@@ -219,9 +207,9 @@ def _scored(name: str, table: Table) -> Table:
 
     frame, refusals = table.frame, Refusals(table)
     score = numbers("score", table, refusals) if "score" in frame else None
+    refusals.check()
     if score is not None and not score.is_null().all():
         remedy = "columns={'score': ''} takes the ranks" if "rank" in frame else ""
-        refusals.check()
         if score.has_nulls():
             refusals.add(score.is_null(), "score is missing", remedy)
             refusals.check()
@@ -248,21 +236,19 @@ def _check_ranks(name: str, frame: PolarsFrame) -> None:
     """Raise InputError if ranks and scores are exchanged; warn if rank 1 scores worst."""
     import polars as pl
 
-    rank = frame["rank"]
-    if not rank.dtype.is_integer():
-        rank = rank.cast(pl.Float64, strict=False)
+    rank = frame["rank"].cast(pl.Float64, strict=False)
     if rank.has_nulls():
         return
-    if rank.dtype.is_float() and not (rank % 1 == 0).all():
+    if (rank % 1 != 0).any():
         if (frame["score"] % 1 == 0).all():
             raise InputError(f"{name}: rank and score seem exchanged: the rank {rank[0]:g} is none")
         return
 
     # on the first lines, then on all
     keys = [role for role in ("run", "query") if role in frame]
-    score, first = pl.col("score"), pl.col("rank").cast(pl.Float64).arg_min()
-    for lines in (frame[:1000], frame):
-        is_worst = (score.get(first) == score.min()) & (score.n_unique() > 1)
+    score, ranked = pl.col("score"), frame.with_columns(rank)
+    is_worst = (score.get(pl.col("rank").arg_min()) == score.min()) & (score.n_unique() > 1)
+    for lines in (ranked[:1000], ranked):
         if not lines.group_by(keys).agg(is_worst=is_worst)["is_worst"].all():
             return
     warnings.warn(

@@ -199,7 +199,7 @@ def grades_of(
     if len(bad):
         seen = f" (seen: {', '.join(bad.sort())})" if len(bad) <= 10 else ""
         problem = f"{role} holds {scale.problem(bad[0])}{seen}"
-        refusals.add((grades == BAD).any(axis=1), problem, see="grades")
+        refusals.add((grades == BAD).any(axis=1), problem)
     return grades
 
 
@@ -297,7 +297,7 @@ def check_levels(lists: Sequence[Grades], refusals: Refusals) -> None:
     if stray is not None:
         top, problem, remedy = stray
         rows = np.any([(x == top).any(axis=1) for x in lists], axis=0)
-        refusals.add(rows, problem, remedy, see="grades")
+        refusals.add(rows, problem, remedy)
         return
 
     if len(lists[0]) > 1 and max(x.shape[1] for x in lists) == 1:

@@ -142,33 +142,33 @@ def with_grades(
             "(--scale 0,.5,1) takes the grades that there are, worst first"
         )
     query, lists = lists_of_documents(table, own_names(columns))
-    frame = table.frame.with_row_index(ROW)
+    frame = table.frame.drop(lists.values())
 
-    # a row a document with its grade; null is a place without a result
+    # null in place of a document is a place without a result, and so is a list without any
     grades = judged.frame.select("query", "document", text(judged.frame["grade"]))
-    queries = frame.select(ROW, query=text(frame[query]))
-    docs = {role: lists_of_names(frame[name]) for role, name in lists.items()}
-    parts = [queries.with_columns(list=pl.lit(role), document=its) for role, its in docs.items()]
-    documents = pl.concat(parts).explode("document")
-    documents = documents.join(grades, on=["query", "document"], how="left", maintain_order="left")
-    _warn_of_unjudged(table, documents.drop_nulls("document"))
-
-    # back to a row a list; one without documents is without results
     unknown = pl.lit(None if unjudged is None else str(unjudged), pl.String)
     no_result, empty = pl.col("document").is_null(), pl.lit(["-2"], dtype=pl.List(pl.String))
     graded = pl.when(no_result).then(pl.lit("-2")).otherwise(pl.coalesce("grade", unknown))
-    frame = frame.drop(lists.values())
-    for role, its in docs.items():
-        made = documents.filter(pl.col("list") == role).select(ROW, graded.alias(role))
-        made = made.drop_nulls().group_by(ROW).agg(role)
-        frame = frame.join(made, on=ROW, how="left", maintain_order="left").with_columns(
-            pl.col(role).fill_null(empty), its.alias("docs" if role == "list" else f"docs_{role}")
+
+    # a row a document, and back to a row a list
+    queries = pl.DataFrame({"query": text(table.frame[query])}).with_row_index(ROW)
+    parts = []
+    for role, name in lists.items():
+        docs = lists_of_names(table.frame[name])
+        documents = queries.with_columns(document=docs).explode("document")
+        parts.append(documents.join(grades, ["query", "document"], "left", maintain_order="left"))
+        made = parts[-1].group_by(ROW).agg(graded.drop_nulls().alias(role))
+        made = queries.join(made, ROW, "left", maintain_order="left")
+        frame = frame.with_columns(
+            made.select(pl.when(pl.col(role).list.len() > 0).then(role).otherwise(empty))[role],
+            docs.alias("docs" if role == "list" else f"docs_{role}"),
         )
+    _warn_of_unjudged(table, pl.concat(parts).drop_nulls("document"))
 
     # the scale of the judgements
     if judged.grade_names is not None:
         frame = frame.with_columns(scale=pl.lit([*judged.grade_names]))
-    return frame.drop(ROW)
+    return frame
 
 
 def lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict[str, str]]:
@@ -191,8 +191,7 @@ def _warn_of_unjudged(table: Table, documents: pl.DataFrame) -> None:
     if lacking == documents.height:
         raise InputError(
             f"{table.name}: none of its {lacking:,} documents is judged; do the names of queries "
-            "and documents agree?",
-            see="names",
+            "and documents agree?"
         )
     if lacking:
         rows = documents.group_by(ROW).agg(pl.col("grade").is_null().all())["grade"].sum()

@@ -91,25 +91,17 @@ class Refusals:
     """The bad rows of a table with what is wrong with the first of each kind, and remarks."""
 
     table: Table
-    kinds: list[tuple[list[int], str, str | None]] = field(default_factory=list)
+    kinds: list[tuple[list[int], str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
     def add(
-        self,
-        bad: Any,
-        problem: str,
-        remedy: str = "",
-        values: pl.Series | None = None,
-        see: str | None = None,
+        self, bad: Any, problem: str, remedy: str = "", values: pl.Series | None = None
     ) -> None:
-        """Note the rows where `bad` holds; the problem ends with the value of the first one.
-
-        `see` is the anchor of the problem on the page of errors.
-        """
+        """Note the rows where `bad` holds; the problem ends with the value of the first one."""
         rows = np.flatnonzero(np.asarray(bad)).tolist()
         if rows:
             value = "" if values is None else f" {values[rows[0]]!r}"
-            self.kinds.append((rows, f"{problem}{value}{'; ' * bool(remedy)}{remedy}", see))
+            self.kinds.append((rows, f"{problem}{value}{'; ' * bool(remedy)}{remedy}"))
 
     def check(self) -> None:
         """Raise BadRowsError for the first bad row of each kind, with the number of others."""
@@ -117,12 +109,11 @@ class Refusals:
             return
         sentences = []
         kinds = sorted(self.kinds, key=lambda kind: kind[0])
-        for rows, sentence, _ in kinds:
+        for rows, sentence in kinds:
             more = f" ({len(rows):,} rows, next {self.table.place(rows[1])})" if rows[1:] else ""
             sentences.append(f"{self.table.place(rows[0])}: {sentence}{more}")
-        error = BadRowsError(". Also ".join(sentences), see=kinds[0][2])
-        error.rows = sorted({row for rows, _, _ in kinds for row in rows})
-        error.place = self.table.place(error.rows[0])
+        error = BadRowsError(". Also ".join(sentences))
+        error.rows = sorted({row for rows, _ in kinds for row in rows})
         raise error
 
 
@@ -212,8 +203,8 @@ def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:
         yield "the records", _records("the records", data)
     else:
         raise InputTypeError(
-            f"a {type(data).__name__} is no log: give a path, a data frame or dictionaries; see "
-            "the recipe 'Tuples'"
+            f"a {type(data).__name__} is no table: give a path, a data frame or dictionaries; "
+            "see the recipe 'Tuples'"
         )
 
 

@@ -31,6 +31,13 @@ def text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String).fill_null("").str.strip_chars(BLANK).alias(name)
 
 
+def twins(names: pl.Series) -> pl.Series:
+    """Return the names that differ from another in capitals or in Unicode's form alone."""
+    distinct = names.unique()
+    forms = distinct.str.normalize("NFKC").str.to_lowercase()
+    return distinct.filter(forms.is_duplicated()).sort()
+
+
 def by_text(texts: pl.Series, meaning: Callable[[str], Any]) -> NDArray[Any]:
     """Return the meaning of each text, asked once for each distinct one."""
     distinct = texts.unique()

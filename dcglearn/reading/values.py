@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -12,12 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError, errors_in
-from dcglearn.reading.columns import find
-from dcglearn.reading.contract import Contract, Found
-from dcglearn.reading.scale import Scale, check_levels, grades_of, separator
-from dcglearn.reading.tables import Refusals, Table
-from dcglearn.reading.texts import BLANK, MISSING, by_text, text
+from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError, listed
+from dcglearn.reading.scale import COMMAS, separator
+from dcglearn.reading.tables import Refusals
+from dcglearn.reading.texts import BLANK, MISSING, by_text, text, twins
 
 EVERY_ROW = "every row has one, or no row (drop_nulls)"
 
@@ -44,46 +41,6 @@ SWAPPED |= {"1": True, "0": False}
 """Whether b was shown first, also as truth values."""
 
 
-def values_of(
-    table: Table,
-    contract: Contract,
-    own: Mapping[str, str],
-    names: Any = None,
-    n_grades: int | None = None,
-) -> tuple[Found, dict[str, Any], Scale, Refusals]:
-    """Return where a table has its columns, their values by role, the scale, and the bad rows.
-
-    Columns without a value are left out. `own` are the columns that the user names, `names` the
-    grades, worst first.
-    """
-    refusals = Refusals(table)
-
-    # where the columns are, and which grades they may hold
-    with errors_in(table.name):
-        found = find(table.frame.columns, contract, own)
-    stated = found.get("scale")
-    scale = Scale.of(names, n_grades, table.frame[stated[0]] if stated else None)
-
-    # the cells of each column; a required one is filled
-    values: dict[str, Any] = {}
-    lists = []
-    for role, columns in found.items():
-        about, series = contract[role], [table.frame[name] for name in columns]
-        if about.kind == "grades":
-            values[role] = grades_of(role, series, scale, refusals, may_be_empty=about.may_be_empty)
-            lists.append(values[role])
-        elif about.kind in READERS:
-            value = READERS[about.kind](role, series[0], refusals)
-            if value is not None:
-                values[role] = value
-            elif about.required:
-                refusals.add(series[0].len() * [True], f"{role} is missing", EVERY_ROW)
-
-    if lists and scale.n_grades is None:
-        check_levels(lists, refusals)
-    return found, values, scale, refusals
-
-
 def labels(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | None:
     """Return short texts such as a rater's name; remark that names differ only in capitals."""
     texts = text(column)
@@ -93,13 +50,10 @@ def labels(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | N
     problem = f"{role} has more than {LONGEST_LABEL} characters"
     refusals.add(long, problem, f"is it the right column? columns={{{role!r}: ''}} ignores it")
 
-    # one name in two forms
-    forms: dict[str, str] = {}
-    for name in texts.unique():
-        other = forms.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
-        if other != name:
-            refusals.remarks.append(f"{role} {other!r} and {name!r} count as two")
-            break
+    alike = twins(texts)
+    if len(alike):
+        names = listed(map(repr, alike))
+        refusals.remarks.append(f"{role}: names that differ in form alone count as two: {names}")
     return by_text(texts, str)
 
 
@@ -147,8 +101,7 @@ def numbers(
 
     # bad rows
     wrong = ~blank & ~((values >= lowest) & (values <= highest))
-    recipe = "see the recipe 'Numbers with commas, names with blanks'"
-    refusals.add(wrong, f"{role} is", f"write {example}, or {recipe}", texts)
+    refusals.add(wrong, f"{role} is", f"write {example}, or {COMMAS}", texts)
     if missing is None:
         refusals.add(blank, f"{role} is missing", EVERY_ROW)
     return np.where(blank, missing or 0.0, values)
@@ -202,7 +155,6 @@ READERS: dict[str, Callable[..., Any]] = {
     "positive": partial(
         numbers, lowest=np.nextafter(0, 1), missing=1.0, example="a number above 0 such as 0.5"
     ),
-    "score": partial(numbers, lowest=-np.inf, highest=np.inf),
     "share": partial(
         numbers, lowest=0, highest=1, words=RIGHT, example="true or false, or a score from 0 to 1"
     ),

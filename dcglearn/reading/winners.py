@@ -130,7 +130,7 @@ def winners_of(
         "are looked up in the columns system_a and system_b"
     )
     problem = "winner is missing or unknown:"
-    refusals.add(unknown, problem, remedy, texts, see="winners")
+    refusals.add(unknown, problem, remedy, texts)
 
     # what the commonest words were taken for
     cells = texts.set(by_name, NAMED).to_frame("word").group_by("word", maintain_order=True).len()
@@ -199,6 +199,6 @@ def lists_meant(
     if sides is None and called_left:
         problem = "the winner left may be the list of that name, or what was shown there"
         remedy = "sides='listed' means the list, sides='shown' what was shown there"
-        refusals.add(named, problem, remedy, see="sides")
+        refusals.add(named, problem, remedy)
     shown = named if sides is None else (lists <= B) & ~winners.by_name
     return np.where(shown, lists ^ swapped, lists)

@@ -40,35 +40,35 @@ FEWEST_QUESTIONS = 30
 
 @dataclass(frozen=True)
 class OutcomesFit(Finding):
-    """A DCG learned from outcomes, with facts and held-out shares.
+    """A DCG learned from answers, with facts and held-out shares.
 
-    The facts are by name, and the shares, of held-out outcomes, by kind of outcome. `source` says
-    what was learned from, `claim` what the first kind of shares are, and `missing` what it takes
-    to hold something out, where nothing was.
+    The facts are by name, and the shares, of comparisons of held-out answers, by kind; there are
+    none where too few questions have answers that can be compared.
     """
 
     dcg: DCG
     facts: dict[str, Any]
     held_out: dict[str, tuple[Row, ...]] = field(default_factory=dict)
-    source: str = field(default="outcomes", repr=False)
-    claim: str = field(default="of held-out outcomes", repr=False)
-    missing: str = field(default="", repr=False)
 
     _formats: ClassVar = LEAD_FORMATS
     _labels: ClassVar = LEAD_LABELS
 
     @property
     def sentence(self) -> str:
-        """What the learned DCG reaches on held-out outcomes, beside the metric used now."""
-        learned = f"a DCG was learned from {self.source}"
+        """What the learned DCG reaches on held-out answers, beside the metric used now."""
+        n_answers, n_questions = self.facts["answers"], self.facts["questions"]
+        learned = f"a DCG was learned from {n_answers:,} answers to {n_questions:,} questions"
         if not self.held_out:
-            return f"{learned}, and not tested: {self.missing}"
+            return (
+                f"{learned}, and not tested: it takes at least {FEWEST_QUESTIONS} questions whose "
+                "answers can be compared"
+            )
 
         # the last metric is the usual one
         first, *_, usual = next(iter(self.held_out.values()))
         return (
-            f"{learned}; it {self.claim.format(f'{first.share:.1%}')}, and {usual.name} "
-            f"{usual.beside}"
+            f"{learned}; it orders {first.share:.1%} of the comparisons of held-out answers as "
+            f"these are, and {usual.name} {usual.beside}"
         )
 
     @property
@@ -188,12 +188,7 @@ def learn_from_answers(
 
     facts["level of the discounts"] = _level(answers, options.zero)
     return OutcomesFit(
-        dcg=fit.dcg,
-        facts=facts,
-        held_out=_held_out(answers, options, baseline, random_state),
-        source=f"{len(answers):,} answers to {facts['questions']:,} questions",
-        claim="orders {} of the comparisons of held-out answers as these are",
-        missing=f"it takes at least {FEWEST_QUESTIONS} questions whose answers can be compared",
+        dcg=fit.dcg, facts=facts, held_out=_held_out(answers, options, baseline, random_state)
     )
 
 

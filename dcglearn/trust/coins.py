@@ -58,7 +58,7 @@ def check_log(
 
     if tells_nothing(log):
         if strict:
-            raise InputError(NO_SIGNAL, see="coins")
+            raise InputError(NO_SIGNAL)
         warnings.warn(NO_SIGNAL, stacklevel=2)
 
 

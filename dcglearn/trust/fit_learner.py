@@ -4,7 +4,7 @@ import hashlib
 import warnings
 from dataclasses import replace
 
-from dcglearn.foundation.validation import InputError, pointer
+from dcglearn.foundation.validation import InputError, errors_in
 from dcglearn.learning.fit import Fit
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import pairs_of
@@ -84,10 +84,8 @@ def llm_dcg(
     """
     # what they are, which is checked for sense below
     n_grades = max(like.n_grades, getattr(llm, "n_grades", 0))
-    try:
+    with errors_in("llm"):
         verdicts = as_preferences(llm, n_grades, depth, as_is=True)
-    except InputError as error:
-        raise error.told("llm: ") from error
     if (verdicts.n_grades, verdicts.depth) != (like.n_grades, like.depth):
         raise InputError(
             f"the LLM judge has {verdicts.n_grades} grades and {verdicts.depth} positions, the log "
@@ -145,7 +143,6 @@ def _naming_contrary(fit: Fit, log: Preferences) -> Fit:
     caution = (
         f"raters who contradict the others more often than not: {', '.join(fit.contrary)} (tested "
         f"at a level of {CONTRARY_LEVEL:.0%} for all raters); their verdicts are counted "
-        "reversed: check whether they took the worse for the better "
-        f"{pointer('contrary-raters')}"
+        "reversed: check whether they took the worse for the better"
     )
     return replace(fit, cautions=(*fit.cautions, caution))

@@ -46,7 +46,7 @@ from dcglearn.reading.read import read_preferences, read_table, rows_of
 from dcglearn.reading.shapes import lists_of_documents, with_grades
 from dcglearn.reading.tables import table_of as rows_in
 from dcglearn.trust.held_out import best_textbook
-from dcglearn.trust.resampling import FEWEST_HELD_OUT, FEWEST_UNITS, folds
+from dcglearn.trust.resampling import FEWEST_HELD_OUT, FEWEST_UNITS, folds, unit_of
 
 GRADER = ("grader", "judge", "labeller", "labeler", "annotator", "model")
 """Columns that say whose grades the rows of one table are."""
@@ -219,6 +219,8 @@ class GraderComparison(Finding):
             f"{units} (Student's t)",
             f"under one metric: the same by {self.metric} for all",
         ]
+
+        # every two graders
         differ, graders = self.differences, self.table["grader"]
         for i, j in combinations(range(len(graders)), 2):
             p_value = differ.p_values[i, j]
@@ -229,6 +231,8 @@ class GraderComparison(Finding):
                 f"{differ.of_100[i, j]:.0f} of 100 verdicts side with {graders[i]} "
                 f"({differ.apart[i, j]:,} pairs)"
             )
+
+        # what more verdicts would tell, and how far any metric of these grades can go
         if self.needed > self.n_pairs:
             notes.append(
                 f"a difference of {100 * TELLING:.0f} points between any two would show in about "
@@ -430,13 +434,10 @@ def _rated_pairs(rating: Floats, user: Any, random_state: int) -> tuple[Indices,
 
 def _units(log: Preferences, rows: Clusters | None, fewest: int) -> tuple[str, Clusters]:
     """Return the independent unit of verdicts, and the number of each pair's two units."""
-    for name in ("rater", "query"):
-        labels = getattr(log, name)
-        if labels is not None and len(np.unique(labels)) >= fewest:
-            return name, (numbered(labels),) * 2
-    if rows is not None:
-        return "list", rows
-    return "pair", (np.arange(len(log)),) * 2
+    by = unit_of(log, fewest=fewest)
+    if by in ("rater", "query"):
+        return by, log.clusters(by)
+    return ("pair", log.clusters(None)) if rows is None else ("list", rows)
 
 
 def _metric(train: Preferences) -> DCG:
@@ -457,6 +458,8 @@ def _remarks(judged: Mapping[str, Judgements]) -> tuple[str, ...]:
     """Return which graders' grades are like nobody else's, as if of other documents."""
     if len(judged) < 3:
         return ()
+
+    # the largest correlation of each with another
     nearest: dict[str, float] = dict.fromkeys(judged, -1.0)
     for first, second in combinations(judged, 2):
         both = judged[first].frame.join(judged[second].frame, on=["query", "document"])
@@ -466,6 +469,8 @@ def _remarks(judged: Mapping[str, Judgements]) -> tuple[str, ...]:
         alike = float(np.corrcoef(one, other)[0, 1])
         for name in (first, second):
             nearest[name] = max(nearest[name], alike)
+
+    # those that are like nobody
     strange = [name for name, most in nearest.items() if most < UNRELATED]
     if not strange or len(strange) == len(judged):
         return ()

@@ -31,7 +31,6 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.learning.fit import Fit, fit_log
-from dcglearn.learning.minimise import minimised
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Pairs, pair_loss
 from dcglearn.learning.usable_pairs import learnable
@@ -218,11 +217,13 @@ def _free_weights(fit: Fit, pairs: Pairs) -> tuple[float, Floats]:
 
     The weights of pairs count independent judgements.
     """
+    from scipy.optimize import minimize  # which takes long to import
+
     # the increments of the DCG, in units of the judges' noise
-    curves = fit.model.curves(fit.theta)
-    falls = -np.diff(curves.discounts, append=0.0)
-    shape = len(curves.gains) - 1, len(falls)
-    product = curves.sharpness * np.outer(np.diff(curves.gains), falls).ravel()
+    points = fit.model.points(fit.theta[None])
+    steps, falls = np.diff(points.gains[0]), -np.diff(points.discounts[0], append=0.0)
+    shape = len(steps), len(falls)
+    product = np.outer(steps, falls).ravel()
 
     def cost(increments: Floats) -> tuple[float, Floats]:
         """Return the negative log likelihood of B, flat, plus the penalty, and its slope."""
@@ -236,6 +237,8 @@ def _free_weights(fit: Fit, pairs: Pairs) -> tuple[float, Floats]:
         return float(sums.loss) + 0.5 * PENALTY * float(away @ away), slope
 
     # the objective is convex, so one descent finds its minimum
-    free = minimised(cost, product, bounds=(0.0, np.inf), max_iter=500, tol=1e-9, memory=15)
-    ratio = 2 * (cost(product)[0] - free.value)
+    bounds = [(0.0, None)] * product.size
+    limits = {"maxiter": 500, "maxcor": 15, "ftol": 1e-9, "gtol": 1e-5}
+    free = minimize(cost, product, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
+    ratio = 2 * (cost(product)[0] - float(free.fun))
     return ratio, weights_of_increments(free.x.reshape(shape))

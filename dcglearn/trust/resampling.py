@@ -44,8 +44,7 @@ def check_enough(pairs: PreferencePairs) -> None:
     if len(pairs) < FEWEST_TESTED:
         raise InputError(
             f"the log holds {number_of(len(pairs), 'preferences')} between different lists, fewer "
-            f"than {FEWEST_TESTED}: too few to test anything; get more judgements",
-            see="too-few",
+            f"than {FEWEST_TESTED}: too few to test anything; get more judgements"
         )
 
 
@@ -140,8 +139,7 @@ def folds(
     if n_held_out < fewest:
         raise InputError(
             f"{n_held_out} pairs can be held out, fewer than {fewest}: too few to compare anything;"
-            f" {remedy or 'get more judgements, of more raters, queries or lists'}",
-            see="too-few",
+            f" {remedy or 'get more judgements, of more raters, queries or lists'}"
         )
     return parts
 

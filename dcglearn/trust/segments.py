@@ -127,8 +127,7 @@ def segment_test(
         raise InputError(
             f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST_LEARNED} "
             f"decided pairs (the largest, {str(names[order[0]])!r}, has {size[order[0]]}); it "
-            "takes two: get more judgements, or merge segments",
-            see="too-few",
+            "takes two: get more judgements, or merge segments"
         )
 
     # a segment is a judge with an error rate; sides are left out, since simulated logs have none
@@ -137,7 +136,7 @@ def segment_test(
     parts = [single_verdicts(judged[labels == names[s]], rng, 4_000 // len(large)) for s in large]
     with stage("segments"), one_blas_thread():
         common = fit_log(joined(parts), DCGOptions())
-        alone = replace(common.model, own_logits=np.zeros(1), own_biases=np.zeros(1))
+        alone = replace(common.model, own=np.zeros((2, 1)))
 
         def gain_of(pairs: Pairs) -> float:
             """Return by how much a DCG and a judge for each segment lower the objective."""

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_decisions import next_section, systems_parts, tools_section
+from dcglearn.audits.of_decisions import next_section, systems_parts
+from dcglearn.audits.of_fit import curves_section
 from dcglearn.audits.of_log import log_parts
-from dcglearn.audits.of_metric import (
-    curves_section,
-    disagreement_section,
-    disputed,
-    held_out_parts,
-    verdict_section,
-)
+from dcglearn.audits.of_metric import disagreement_section, disputed, held_out_parts
+from dcglearn.audits.of_metric import verdict_section as verdict_of
+from dcglearn.audits.section import Section
 from dcglearn.foundation.validation import UpsideDownError
 from dcglearn.learning.weighing import weighed
 from dcglearn.metrics.dcg import DCG
@@ -32,6 +29,10 @@ def steep():
     log = judged(300, rater=np.tile(RATERS, 60))
     known = known_of(log)
     return replace(known, bands=band_draws.bands(log, known.fit, n_resamples=20), no_bands="")
+
+
+def verdict_section(known):
+    return verdict_of(known, [], Section(""))
 
 
 def log_section(known):
@@ -120,10 +121,10 @@ def test_a_metric_outside_the_bands_and_one_within(steep):
     finding = curves_section(steep)
     bands = steep.bands.simultaneous
     low, high = bands.gain_band[:, 1]
-    assert (
-        f"furthest, the gain of grade 1 (0.800, band {low:.3f} to {high:.3f})" in finding.sentence
-    )
-    assert finding.sentence.startswith(
+    beside = finding.notes[0]
+    assert f"furthest, the gain of grade 1 (0.800, band {low:.3f} to {high:.3f})" in beside
+    assert finding.sentence == steep.bands.sentence
+    assert beside.startswith(
         f"outside the 90% bands of all at once lie {len(finding['outside'])} of 5"
     )
 
@@ -133,10 +134,12 @@ def test_a_metric_outside_the_bands_and_one_within(steep):
     assert gains.tolist() == [1, 2] and 3 in discounts
     places = ", ".join(str(k + 1) for k in discounts)
     words = f"of flat: the gain of grade 1, 2 and the discount at {places}; furthest"
-    assert words in finding.sentence
+    assert words in beside
     middle = DCG(np.median(steep.bands.gains, axis=0), np.median(steep.bands.discounts, axis=0))
-    assert curves_section(replace(steep, baseline=middle)).sentence.startswith(
-        "all gains and discounts of flat lie"
+    assert (
+        curves_section(replace(steep, baseline=middle))
+        .notes[0]
+        .startswith("all gains and discounts of flat lie")
     )
 
 
@@ -150,8 +153,11 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     better = replace(steep, log=steep.log[:120])
     assert better.followed == "learned"
     assert "people follow the learned DCG" in better.comparison.whom
-    assert held_out_parts(better)["held_out"].rows[0].share > 0.9
-    assert verdict_section(better).sentence == "change from flat to the learned DCG"
+    assert held_out_parts(better)["new judgements"].rows[0].share > 0.9
+    changed = verdict_section(better)
+    assert changed.sentence.startswith("change from flat to the learned DCG: where the two metrics")
+    assert changed.sentence.endswith(" of 100 verdicts go with the learned DCG")
+    assert [figure for figure, _ in changed.figures][-1] == "120 judgements"
     same = replace(steep, metric=STEEP, baseline=STEEP, name="steep")
     assert same.followed == "" and "are not shown to follow either" in same.comparison.whom
     assert verdict_section(same).sentence == "keep steep"
@@ -162,8 +168,8 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     worse = replace(steep, metric=rising, log=judged(300, rising))
     assert worse.followed == "in use"
     assert "people follow the metric used now" in worse.comparison.whom
-    assert verdict_section(worse).sentence == "keep flat"
-    one = held_out_parts(replace(steep, log=judged(1)))["held_out"]
+    assert verdict_section(worse).sentence.startswith("keep flat: where the two metrics differ, ")
+    one = held_out_parts(replace(steep, log=judged(1)))["new judgements"]
     assert one.sentence.startswith("0 pairs can be held out")
 
 
@@ -185,18 +191,20 @@ def test_the_verdict_has_the_dates_of_the_audit_and_of_the_last_judgement(steep,
 def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     tossed = replace(steep, log=judged(300, seed=9, noise=0.5, rater=np.tile(RATERS, 60)))
     assert tossed.tells_nothing and tossed.followed == ""
-    assert verdict_section(tossed).sentence == "judge more before you change flat"
-    assert verdict_section(tossed).notes[0] == NO_SIGNAL
+    assert verdict_section(tossed).sentence == (
+        "check the grades and the verdicts first, not the metric: no metric orders these pairs "
+        "better than a coin"
+    )
     assert (
         log_section(tossed).sentence == f"300 pairs, 5 raters; 4 positions, 4 grades: {NO_SIGNAL}"
     )
-    assert curves_section(tossed).sentence.startswith("no gain or discount can be learned")
+    assert curves_section(tossed).sentence == f"not at all: bands are those of {ASSUMED}"
     held_out = held_out_parts(tossed)
-    assert [*held_out] == ["held_out"]
-    assert "are not shown to follow either" in said(held_out["held_out"])
+    assert [*held_out] == ["new judgements"]
+    assert "are not shown to follow either" in said(held_out["new judgements"])
     words = " ".join(
         said(finding)
-        for finding in (log_section(tossed), curves_section(tossed), held_out["held_out"])
+        for finding in (log_section(tossed), curves_section(tossed), held_out["new judgements"])
     )
     assert (
         "exact test" not in words
@@ -215,9 +223,8 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     assert curves_section(tossed)["bands"] is None
 
     # what follows: check the log, and use nothing of it
-    assert next_section(tossed).sentence.startswith("check first how winners")
-    tools = tools_section(tossed)
-    assert tools.sentence.startswith("nothing to paste") and not (tools.texts or tools.files)
+    following = next_section(tossed)
+    assert following.sentence.startswith("check first how winners") and not following.files
     clear = " ".join(
         said(finding(steep)) for finding in (verdict_section, log_section, curves_section)
     )

@@ -30,14 +30,6 @@ def folder(here):
     ("options", "expected"),
     [
         (["log.jsonl", "--qrels", "qrels.txt"], [[[2, 1], [1, 0]], [[2, -1], [0, 2]]]),
-        (
-            ["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "drop"],
-            [[[2, 1], [1, 0]], [[2, -2], [0, 2]]],
-        ),
-        (
-            ["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "2"],
-            [[[2, 1], [1, 0]], [[2, 2], [0, 2]]],
-        ),
         (["log.jsonl", "--qrels", "qrels.txt", "--depth", "1"], [[[2], [1]], [[2], [0]]]),
         (["verdicts.csv", "--qrels", "qrels.txt", *RUNS, "--depth", "2"], [[[2, 1], [0, 2]]] * 2),
     ],
@@ -60,14 +52,6 @@ def test_convert_joins(dcglearn, folder, options, expected):
         (["log.jsonl", *RUNS], "--run-a, --run-b and --qrels go together"),
         (["log.jsonl", "--qrels", "qrels.txt", "--ratings"], "no 'rating'"),
         (["log.jsonl", "--qrels", "qrels.txt", "--scale", "Bad,Good"], "qrels.txt"),
-        (
-            ["log.jsonl", "--qrels", "qrels.txt", "--inconsistent", "half"],
-            "give the column swapped",
-        ),
-        (
-            ["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "zero"],
-            "give unknown, drop or a grade",
-        ),
         (["log.jsonl", "--qrels", "qrels.txt", "-o", "qrels.txt", "--force"], "qrels.txt"),
     ],
 )
@@ -123,26 +107,3 @@ REFUSED_SHEETS = {
 def test_a_sheet_that_could_mean_either_run_is_refused(misuse, folder, words):
     (folder / "sheet.csv").write_text("\n".join(REFUSED_SHEETS[words]))
     misuse(words, "convert", "sheet.csv", "--qrels", "qrels.txt", *RUNS)
-
-
-@pytest.mark.filterwarnings("ignore:the log counts for")
-def test_learn_reports_raters_who_judged_the_same(dcglearn, folder):
-    lines = [
-        {"a": a, "b": a[::-1], "winner": winner, "rater": rater, "swapped": swapped}
-        for a in ([2, 1, 0], [2, 0, 1], [1, 0, 0], [2, 2, 1])
-        for rater, winner, swapped in (("ann", "a", False), ("bob", "a", False), ("bob", "b", True))
-    ]
-    write_lines(folder / "twice.jsonl", lines)
-    half = ("convert", "twice.jsonl", "--inconsistent", "half", "-o", "half.jsonl")
-    assert dcglearn(*half)[0] == 0
-    status, out, words = dcglearn("learn", "half.jsonl", "--json", "-v")
-    report = json.loads(out)
-    assert (
-        status == 0
-        and "Of 4 pairs that a rater saw both ways round, the verdict is the same" in words
-        and report["raters"]["consistency"]["value"] == 0
-    )
-    assert report["total_weight"] == 8
-    with pytest.warns(UserWarning, match="1 of 8 documents have no judgement"):
-        dcglearn("convert", "log.jsonl", "--qrels", "qrels.txt", "-o", "joined.jsonl")
-    assert "raters" not in json.loads(dcglearn("learn", "joined.jsonl", "--json")[1])

@@ -1,152 +1,143 @@
 """``learn`` and ``audit`` tell the same of one log."""
 
-import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dcglearn as dl
+from dcglearn.audits import inputs as audit_inputs
+from dcglearn.audits.audit import FIRST, parts_of_fit
 from dcglearn.audits.inputs import Inputs
-from dcglearn.cli import learn_report
 from tests.makers import simulated_log
 from tests.test_matrix import LOGS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "side_by_side.jsonl"
+JARGON = re.compile(
+    r"objective|robust fit|sigmoid fit|independent judgements|clear pair|a little more|directions"
+    r"|\bW\b|sigma|posterior|Newton|\bmachine\b|respect"
+)
+"""Words that a search engineer who has not read the papers does not know."""
 
 
-def test_one_log_has_the_same_bands_and_sentences_in_both(dcglearn, tmp_path):
-    log = tmp_path / "log.jsonl"
-    simulated_log(80).save(log)
-    learned = json.loads(dcglearn("learn", log, "--bands", 200, "--json")[1])
-    audited = json.loads(dcglearn("audit", log, "--json")[1])
-
-    assert audited["curves"]["bands"]["table"] == learned["bands"]["table"]
-    assert learned["sentences"]["how sure"] == learned["bands"]["sentence"]
-    assert learned["bands"]["sentence"] in audited["curves"]["notes"]
-
-    # what was learned, and what the log cannot tell
-    for name in ("learned", "left open"):
-        assert audited[name]["sentence"] == learned["sentences"][name]
-    assert {"gain", "discount"} < {*audited["learned"]["table"][0]}
-    (mixed,) = [note for note in audited["learned"]["notes"] if "it is a mean" in note]
-    largest = max(learned["members"], key=lambda member: member["weight"])
-    assert f"{largest['weight']:.0%}" in mixed and largest["weight"] < 0.99
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr("dcglearn.trust.band_draws.N_DRAWS", 100)
+    monkeypatch.setattr(audit_inputs, "MEASURED", 400)
 
 
-def test_verdicts_are_wrong_at_least_as_often_as_where_one_list_is_far_better(dcglearn, tmp_path):
-    log = tmp_path / "log.jsonl"
-    truth = dl.simulate.ground_truth("D1")
-    dl.simulate.preference_pairs(truth, 40, lists="free", n_flips=6, random_state=1).save(log)
-    learned = json.loads(dcglearn("learn", log, "--json")[1])
-    assert learned["members"][0]["weight"] < 0.9
-    assert learned["wrong_share"] > learned["error_rate"] > 0
+def tossed():
+    log = simulated_log(120)
+    flip = (np.random.default_rng(1).random(120) < 0.5)[:, None]
+    sides = np.where(flip, log.other, log.preferred), np.where(flip, log.preferred, log.other)
+    return log.changed(preferred=sides[0], other=sides[1])
 
 
-def test_the_seed_is_also_that_of_the_weights(dcglearn, tmp_path):
-    log = tmp_path / "log.jsonl"
-    dl.read_preferences(EXAMPLE)[:40].save(log)
+OF_LOGS = {**LOGS, "coins": tossed}
+
+
+def sentences(printed):
+    """Return the sentences of a report on the terminal by their names."""
+    return dict(line[2:].split(": ", 1) for line in printed.splitlines() if line.startswith("  "))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", OF_LOGS)
+def test_the_first_sentences_of_an_audit_are_those_of_learn(dcglearn, tmp_path, kind):
+    path, dcg = tmp_path / "log.jsonl", tmp_path / "dcg.json"
+    OF_LOGS[kind]().save(path)
+    options = (path, "--metric", "linear-log2", "--as-is", "--seed", 1)
+    learned = dcglearn("learn", *options, "-o", dcg)
+    audited = dcglearn("audit", *options, "-o", tmp_path / "audit.html")
+    assert learned[0] == audited[0] == 0, learned[2] + audited[2]
+
+    # word for word, on the terminal and on the page
+    of_learn, of_audit = sentences(learned[1]), sentences(audited[1])
+    assert {"log", "new judgements", "learned", "how sure", "left open"} <= {*of_learn} <= {*FIRST}
+    assert of_learn == {name: of_audit[name] for name in of_learn}
+    page = (tmp_path / "audit.html").read_text()
+    assert page.count("<details") > len(of_learn)
+    assert JARGON.findall(learned[1].replace(str(tmp_path), "")) == []
+
+
+@pytest.fixture(scope="module")
+def example():
+    return Inputs.of(dl.read_preferences(EXAMPLE), "exponential-log2", 0, n_draws=20)
+
+
+def test_what_was_learned_says_of_what_it_is_mixed_and_how_judges_err():
+    forty = Inputs.of(dl.read_preferences(EXAMPLE)[:40], "exponential-log2", 0, n_draws=0)
+    learned, members = parts_of_fit(forty)["learned"], list(forty.fit.members)
+    (mixed,) = [note for note in learned.notes if "it is a mean" in note]
+
+    # the largest first, and the small ones together
+    members.sort(key=lambda member: -member.weight)
+    *named, others, _ = re.findall(r"(\d+)%", mixed.partition("; this log")[0] + " 5%")[:-1]
+    assert [f"{x}%" for x in named] == [f"{m.weight:.0%}" for m in members[: len(named)]]
+    assert members[len(named) - 1].weight >= 0.05 > members[len(named)].weight
+    assert f"{others}%" == f"{sum(member.weight for member in members[len(named) :]):.0%}"
+    for number in (forty.fit.wrong_share, forty.fit.error_rate):
+        assert f"about {number:.1%}" in " ".join(learned.notes)
+
+
+def test_the_dcg_that_is_written_knows_its_judges(dcglearn, tmp_path, example):
+    dcg = tmp_path / "dcg.json"
+    assert dcglearn("learn", EXAMPLE, "-o", dcg, "--bands", 20)[0] == 0
+    judges = dl.DCG.load(dcg).judges.to_dict()
+    assert judges == example.dcg.judges.to_dict()
+    assert 0 < judges["slope"] < 1 and 0 < judges["slope_error"] <= 0.15
+
+    # too few to hold any out: the prior, and no draws
+    LOGS["six pairs"]().save(tmp_path / "six.jsonl")
+    assert dcglearn("learn", tmp_path / "six.jsonl", "-o", dcg, "--force")[0] == 0
+    assert dl.DCG.load(dcg).judges.draws is None
+
+
+def test_the_seed_is_also_that_of_the_weights():
+    log = dl.read_preferences(EXAMPLE)[:40]
     weights = []
     for seed in (0, 1):
-        learned = json.loads(dcglearn("learn", log, "--seed", seed, "--json")[1])
-        weights.append(learned["members"][0]["weight"])
-        fitted = dl.DCGLearner(random_state=seed).fit(dl.read_preferences(log))
-        assert fitted.members_[0].weight == pytest.approx(weights[-1], rel=1e-9)
-        audited = Inputs.of(dl.read_preferences(log), "exponential-log2", seed)
+        fitted = dl.DCGLearner(random_state=seed).fit(log)
+        weights.append(fitted.members_[0].weight)
+        audited = Inputs.of(log, "exponential-log2", seed, n_draws=0)
         assert audited.fit.members[0].weight == pytest.approx(weights[-1], rel=1e-9)
     assert abs(weights[0] - weights[1]) > 1e-3
 
 
-KINDS = ("plain", "ties", "weights", "one rater", "segments and times", "rated lists", "six pairs")
+def test_a_sample_stands_for_a_long_log(monkeypatch):
+    monkeypatch.setattr(audit_inputs, "MEASURED", 60)
+    known = Inputs.of(simulated_log(120), "exponential-log2", 0, n_draws=0)
+    assert known.comparison.n_held_out == 60
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_held_out_judgements_are_told_of_in_both(dcglearn, tmp_path, kind):
-    path = tmp_path / "log.jsonl"
-    LOGS[kind]().save(path)
-    options = (path, "--baseline", "linear-log2", "--grades", 4, "--seed", 1, "--json")
-    learned = json.loads(dcglearn("learn", *options)[1])
-    audited = json.loads(dcglearn("audit", *options)[1])
-
-    # the audit takes calibration apart
-    held_out = audited["held_out"]
-    assert learned["sentences"]["new judgements"] == held_out["sentence"]
-    if kind == "six pairs":
-        assert "held_out" not in learned and "too few" in held_out["sentence"]
-        return
-    apart = {"calibration", "notes"}
-    assert {name for name in held_out if learned["held_out"][name] != held_out[name]} <= apart
-    assert learned["held_out"]["calibration"] == audited["as sure as said?"]
-    assert set(held_out["notes"]) < set(learned["held_out"]["notes"])
-
-
-@pytest.mark.parametrize("kind", ["example", "six pairs"])
-def test_shares_of_people_are_by_the_same_judges_in_both(dcglearn, tmp_path, kind):
-    log = EXAMPLE
-    n_drawn = 1000
-    if kind == "six pairs":
-        # too few to hold any out: the prior, and no draws
-        log, n_drawn = tmp_path / "log.jsonl", 0
-        LOGS[kind]().save(log)
-    audited = Inputs.of(dl.read_preferences(log), "exponential-log2", 0).learned.judges.to_dict()
-    assert 0 < audited["slope"] < 1 and 0 < audited["slope_error"] <= 0.15
-    assert len((audited["draws"] or {"scale": []})["scale"]) == n_drawn
-    for options in (), ("--bands", 20):
-        learned = json.loads(dcglearn("learn", log, *options, "--json")[1])
-        assert learned["dcg"]["judges"] == audited
-
-
-def test_a_sample_stands_for_a_long_log_unless_calibration_is_asked_for(
-    dcglearn, tmp_path, monkeypatch
-):
-    log = tmp_path / "log.jsonl"
-    simulated_log(120).save(log)
-    monkeypatch.setattr(learn_report, "MEASURED", 60)
-    for options, n in ((), 60), (("--calibrate",), 120):
-        learned = json.loads(dcglearn("learn", log, *options, "--json")[1])
-        assert learned["held_out"]["n_held_out"] == n
-        assert f"of {n:,} held-out pairs" in learned["sentences"]["new judgements"]
-
-
-def test_what_was_not_measured_is_told_with_options_that_are_taken(dcglearn, tmp_path, inputs):
-    for options, method in ((), ()), (("--method", "qp"), ("--method", "dcg")):
-        learned = json.loads(dcglearn("learn", "log.jsonl", *options, "--json")[1])
-        remedy = learned["sentences"]["how sure"].partition("; ")[2].partition(" gives")[0]
-        assert remedy.split() == [*method, "--bands", "200"]
-        assert dcglearn("learn", "log.jsonl", *remedy.split())[0] == 0
-
-
-def test_what_the_quadratic_programme_learned_is_told_on_the_scale_of_other_gains(dcglearn, here):
-    simulated_log(60, "permutations").save("log.jsonl")
-    options = ("learn", "log.jsonl", "--method", "qp", "--holdout", "0.3")
-    learned = json.loads(dcglearn(*options, "--json")[1])
-    gains = learned["dcg"]["gains"]
-    assert gains[0] == 0 and gains[-1] == 1
-    assert "(gain): grade 4: 1.00, " in learned["sentences"]["learned"]
-    assert "gains are divided by " in str(learned["dcg"]["notes"])
-
-    # its factors are the first row, so no other row of them is explained
-    assert "QP utility: the paper's weights" in str(learned["held_out"]["notes"])
-    assert "QP + SVD" not in str(learned["held_out"])
+def test_what_the_quadratic_programme_learned_is_told_on_the_scale_of_other_gains():
+    log = simulated_log(60, "permutations")
+    known = Inputs.of(log, "exponential-log2", 0, method="qp", n_draws=0)
+    parts = parts_of_fit(known)
+    assert (known.dcg.gains[0], known.dcg.gains[-1]) == (0, 1)
+    assert "(gain): grade 4: 1.00, " in parts["learned"].sentence
+    assert "duality gap" in parts["learned"].notes[0]
+    assert "gains are divided by " in str(known.dcg.notes)
+    assert parts["factored"].sentence.startswith("gains times discounts reproduce")
 
 
 def test_numbers_bear_the_names_of_grades_everywhere(dcglearn, here):
-    log = dl.simulate.preference_pairs(
-        dl.DCG([0, 0.3, 1], [1, 0.6, 0.4]), 60, lists="free", random_state=0
-    )
+    truth = dl.DCG([0, 0.3, 1], [1, 0.6, 0.4])
+    log = dl.simulate.preference_pairs(truth, 60, lists="free", random_state=0)
     log.changed(grade_names=("Bad", "So so", "Good")).save("log.jsonl")
-    asked = ("--bands", 20, "--what-if", "gain of grade 1 < 0.9", "-o", "dcg.json")
-    texts = [dcglearn("learn", "log.jsonl", *asked, "-v")[1]]
+    texts = [dcglearn("-v", "learn", "log.jsonl", "--bands", 20, "-o", "dcg.json")[1]]
     texts += [dcglearn("audit", "log.jsonl", "-o", "audit.md")[1], (here / "audit.md").read_text()]
     assert not any("gain of grade" in text for text in texts)
     assert "gain of So so" in texts[0] and "gain of So so" in texts[2]
-    assert "that the gain of So so is below 0.9" in texts[0]
 
 
-def test_of_fewer_judgements_than_numbers_no_share_is_told(dcglearn, here):
+def test_of_fewer_judgements_than_numbers_no_share_is_told():
     texts = []
     for n in (5, 60):
-        simulated_log(n, "permutations").save("log.jsonl", force=True)
-        texts.append(dcglearn("learn", "log.jsonl", "-o", "dcg.json", "--force", "-v")[1])
+        log = simulated_log(n, "permutations")
+        known = Inputs.of(log, "exponential-log2", 0, n_draws=0)
+        texts.append(str(parts_of_fit(known)["learned"]))
     for words in ("% of the verdicts name the worse list", "It is a mean"):
         assert [words in text for text in texts] == [False, True]
 
@@ -155,18 +146,16 @@ def test_ratings_are_counted_as_ratings(dcglearn, here):
     lines = ["list,user,rating"]
     lines += [f"{a} {b},u{user},{2 * a + b}" for user in range(4) for a in (0, 1) for b in (0, 1)]
     (here / "ratings.csv").write_text("\n".join(lines))
-    options = ("--ratings", "-o", "dcg.json", "--report-out", "report.txt")
-    assert (
-        "read: 16 ratings as 24 pairs, 4 raters; " in dcglearn("learn", "ratings.csv", *options)[1]
-    )
-    assert (here / "report.txt").read_text().startswith("What 16 ratings say of gains")
+    out = dcglearn("learn", "ratings.csv", "--ratings", "-o", "dcg.json", "--bands", 0)[1]
+    assert "log: 16 ratings as 24 pairs, 4 raters; " in out
+    assert out.startswith("What 16 ratings say of gains")
 
 
 def test_what_is_contradicted_or_left_out_is_told_in_both(dcglearn, here):
     lists = [([2, 0, 1], [0, 1, 0]), ([2, 2, 0], [1, 0, 2]), ([0, 1, 2], [2, 1, 0])]
     pairs = [pair for pair in lists for _ in range(12)] + [(b, a) for a, b in lists]
     dl.Preferences(*zip(*pairs, ([1, 1, 1], [1, 1, 1]), strict=True)).save("log.jsonl")
-    learned = dcglearn("learn", "log.jsonl", "-v", "-o", "dcg.json")[1]
+    learned = dcglearn("-v", "learn", "log.jsonl", "-o", "dcg.json")[1]
     assert dcglearn("audit", "log.jsonl", "-o", "audit.md")[0] == 0
     for text in (learned, (here / "audit.md").read_text()):
         assert "ontradicted: 3 pairs, 7.5% of those with a winner, say the opposite" in text

@@ -23,27 +23,22 @@ def logs(tmp_path):
 
 
 def test_many_files_give_what_one_gives(dcglearn, logs, tmp_path):
-    one = dcglearn("learn", tmp_path / "all.jsonl", "--method", "qp", "--json")[1]
+    qp = ("--method", "qp")
+    wanted = json.loads(dcglearn("learn", tmp_path / "all.jsonl", *qp)[1])
     for options in (
         [logs],
         [f"{logs}/*.parquet"],
         sorted(logs.iterdir()),
         [logs / "0.parquet", logs / "1.parquet", logs / "2.parquet", "--grades", 5],
     ):
-        status, out, err = dcglearn("learn", *options, "--method", "qp", "--json")
-        assert status == 0, err
-        found, wanted = json.loads(out), json.loads(one)
-        assert found["objective"] == pytest.approx(wanted["objective"], rel=1e-9)
-        assert found["dcg"]["gains"] == pytest.approx(wanted["dcg"]["gains"], abs=1e-6)
-        assert found["pairs"] == 3000
-        assert "3,000 pairs" in err
+        status, out, err = dcglearn("learn", *options, *qp)
+        assert status == 0 and "3,000 pairs" in err, err
+        assert json.loads(out)["gains"] == pytest.approx(wanted["gains"], abs=1e-6)
 
 
-def test_dry_run_reads_every_part(dcglearn, misuse, logs):
-    status, out, _ = dcglearn("learn", logs, "--dry-run")
-    assert status == 0 and "3,000 pairs" in out
+def test_a_damaged_part_is_named(misuse, logs):
     (logs / "1.parquet").write_bytes(b"PAR1")
-    misuse("1.parquet: not a Parquet file", "learn", logs, "--dry-run")
+    misuse("1.parquet: not a Parquet file", "learn", logs)
 
 
 def test_parquet_files_that_name_systems_are_read(dcglearn, tmp_path):
@@ -51,8 +46,8 @@ def test_parquet_files_that_name_systems_are_read(dcglearn, tmp_path):
     table = {"a": [[2, 0], [0, 1]] * 20, "b": [[0, 1], [2, 0]] * 20, **systems}
     for name in ("1", "2"):
         pl.DataFrame(table).write_parquet(tmp_path / f"{name}.parquet")
-    status, out, err = dcglearn("learn", tmp_path, "--dry-run")
-    assert status == 0 and "read: 80 pairs" in out, err
+    status, _, err = dcglearn("convert", tmp_path, "-o", tmp_path / "log.jsonl")
+    assert status == 0 and "(80 lines, " in err, err
 
 
 def test_several_files_of_other_formats_are_read_as_one_log(dcglearn, here):
@@ -67,8 +62,6 @@ def test_several_files_of_other_formats_are_read_as_one_log(dcglearn, here):
             Path("all.jsonl").read_bytes()
             == Path("logs/a.jsonl").read_bytes() + Path("logs/b.json").read_bytes()
         )
-        status, out, _ = dcglearn("learn", *paths, "--dry-run")
-        assert status == 0 and "60 pairs" in out
     assert dcglearn("audit", "logs", "--as-is", "-o", "audit.html")[0] == 0
     assert "logs/b.json (SHA-256)" in Path("audit.html").read_text(encoding="utf-8")
 

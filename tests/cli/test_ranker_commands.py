@@ -28,9 +28,9 @@ def test_train_and_rank(dcglearn, data):
     status, out, err = dcglearn(
         "train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "-o", "model.json"
     )
-    assert (status, err) == (0, "")
+    assert status == 0
     for words in ("12 queries", "on the validation data", "least squares", "wrote: model.json"):
-        assert words in out
+        assert words in out + err
     status, out, err = dcglearn("rank", "model.json", "valid.svm")
     assert status == 0
     queries = read_queries("valid.svm", n_features=8)
@@ -47,19 +47,15 @@ def test_train_says_its_objective_and_on_what_data_the_value_is(dcglearn, data, 
     used, seen = objective or "approx-ndcg", "value is on the training data; --valid FILE"
     out = dcglearn(*words)[1].lower()
     assert f"objective: {used}" in out and seen.lower() in out
-    report = json.loads(dcglearn(*words, "--json")[1])
-    assert report["objective"] == used and any(seen in note for note in report["notes"])
     assert seen.lower() not in dcglearn(*words, "--valid", "valid.svm")[1].lower()
 
 
 def test_a_trec_run(dcglearn, data):
     dcglearn("train", "train.svm", "--objective", "ridge", "-o", "model.json")
-    status, out, err = dcglearn(
-        "rank", "model.json", "valid.svm", "--format", "trec", "--tag", "mine", "-o", "run.txt"
-    )
+    status, out, err = dcglearn("rank", "model.json", "valid.svm", "-o", "mine.txt")
     assert (status, out) == (0, "")
-    assert "wrote: run.txt" in err
-    rows = [line.split() for line in (data / "run.txt").read_text().splitlines()]
+    assert "wrote: mine.txt" in err
+    rows = [line.split() for line in (data / "mine.txt").read_text().splitlines()]
     queries = read_queries("valid.svm", n_features=8)
     assert len(rows) == queries.shape[0]
     assert {(row[1], row[5]) for row in rows} == {("Q0", "mine")}
@@ -71,36 +67,12 @@ def test_a_trec_run(dcglearn, data):
         assert len({row[2] for row in mine}) == len(mine)
 
 
-@pytest.mark.parametrize("name", ["run.csv", "run.JSONL", "run.parquet", "run.tsv.gz"])
-def test_a_trec_run_is_not_written_by_the_name_of_a_table(misuse, data, name):
-    misuse(
-        "give .txt, .trec or .run",
-        "rank",
-        "model.json",
-        "valid.svm",
-        "--format",
-        "trec",
-        "-o",
-        name,
-    )
-    assert not (data / name).exists()
-
-
 @pytest.mark.parametrize("method", ["ranksvm", "rsrank", "ridge"])
 def test_other_methods(dcglearn, data, method):
     status, out, _ = dcglearn(
-        "train",
-        "train.svm",
-        "--valid",
-        "valid.svm",
-        "--objective",
-        method,
-        "-o",
-        "model.json",
-        "--json",
+        "train", "train.svm", "--valid", "valid.svm", "--objective", method, "-o", "model.json"
     )
-    assert status == 0
-    assert set(json.loads(out)["values"]) == {"training", "validation"}
+    assert status == 0 and "validation" in out and "training" in out
 
 
 def test_a_model_of_other_gains_says_so(dcglearn, data):
@@ -110,13 +82,6 @@ def test_a_model_of_other_gains_says_so(dcglearn, data):
     assert "note" not in dcglearn("rank", "model.json", "valid.svm", "--metric", "dcg.json")[2]
     err = dcglearn("rank", "model.json", "valid.svm", "--metric", "exponential-log2@10")[2]
     assert "note: the model was trained for DCG(gains=[0, 0.5, 6]" in err
-
-
-def test_dry_run_writes_nothing(dcglearn, data):
-    status, out, _ = dcglearn("train", "train.svm", "-o", "model.json", "--dry-run")
-    assert status == 0
-    assert "would write: model.json" in out
-    assert not (data / "model.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +105,6 @@ def test_dry_run_writes_nothing(dcglearn, data):
         (("train", "bare.svm", "-o", "m.json"), "bare.svm: 1 of 1 lines have no qid"),
         (("rank", "none", "train.svm"), "none does not exist; check the name"),
         (("rank", "dcg.json", "train.svm"), 'dcg.json: "format" is'),
-        (("rank", "m.json", "train.svm", "--tag", "two words"), "a run's name is one word"),
     ],
 )
 def test_bad_input_is_one_line(misuse, data, arguments, message):
@@ -153,12 +117,13 @@ def test_bad_input_is_one_line(misuse, data, arguments, message):
 def test_trees(dcglearn, misuse, data):
     pytest.importorskip("lightgbm")
     command = ("train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json")
-    command += ("--model", "trees", "--trees", 20)
+    command += ("--model", "trees", "-p", "n_trees=20")
     status, out, _ = dcglearn(*command, "-o", "model.json")
     assert status == 0 and "of 20 trees" in out
     rows = (data / "valid.svm").read_text().count("\n")
-    assert dcglearn("rank", "model.json", "valid.svm", "--format", "trec")[1].count(" Q0 ") == rows
-    misuse("of linear models", *command, "--objective", "ridge", "-o", "other.json")
+    assert dcglearn("rank", "model.json", "valid.svm", "-o", "r.run")[0] == 0
+    assert (data / "r.run").read_text().count(" Q0 ") == rows
+    misuse("--model trees takes approx-ndcg", *command, "--objective", "ridge", "-o", "other.json")
 
 
 def test_show_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, data):
@@ -172,7 +137,9 @@ def test_show_says_what_a_model_is_and_whether_it_is_whole(dcglearn, misuse, dat
     assert (status, err) == (0, "")
     facts = ("model: whole", "kind: RidgeRanker", "features: 8", "metric: DCG")
     assert [fact for fact in facts if fact not in out] == []
-    assert json.loads(dcglearn("show", "model.json", "--json")[1])["model"]["kind"] == "RidgeRanker"
+    dcglearn("show", "model.json", "-o", "shown.json")
+    (shown,) = json.loads((data / "shown.json").read_text())
+    assert shown["model"]["kind"] == "RidgeRanker"
     text = (data / "model.json").read_text()
     (data / "model.json").write_text(text.replace('"n_features": 8', '"n_features": 9'))
     for command in (["show", "model.json"], ["rank", "model.json", "valid.svm"]):

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,11 @@ from dcglearn import DCG, Utility, coherence
 from dcglearn.coherence import innate_order, is_compatible, regret
 from dcglearn.coherence.rankings import Rankings
 from dcglearn.coherence.regret import enumerated_regrets, solved_regret
+from dcglearn.foundation.intervals import wilson
+from dcglearn.logs.visibility import ONLY_STEPS
 from dcglearn.simulate import preference_pairs
 from tests.makers import PAPER_LIST, refused
+from tests.tables import table
 
 LINEAR, EXPONENTIAL = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
 
@@ -147,7 +151,7 @@ def test_more_lists_than_can_be_looked_at():
             assert (np.array(counts) <= 10).all()
 
 
-@pytest.mark.parametrize("documents", [None, PAPER_LIST, [*PAPER_LIST, 4, 3, 0]])
+@table("documents", [None, PAPER_LIST, [*PAPER_LIST, 4, 3, 0]])
 def test_affine_copies_are_coherent_at_once(documents):
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(10, 5))
@@ -201,7 +205,7 @@ def test_a_search_that_hits_its_limit_proves_nothing(monkeypatch):
     assert coherence(LINEAR, EXPONENTIAL, PAPER_LIST).proved  # sorted, not searched
 
 
-@pytest.mark.parametrize(
+@table(
     ("arguments", "words"),
     [
         ((LINEAR, DCG.standard(4, 10)), "5.*4"),
@@ -260,7 +264,7 @@ def test_negative_gains_are_compared_on_full_lists_and_the_verdict_says_so():
     assert values[0][0] > values[0][1] and values[1][0] < values[1][1]
 
 
-@pytest.mark.parametrize("documents", [[4, 3, 0], [2], [4, 4, 1, 0, 0]])
+@table("documents", [[4, 3, 0], [2], [4, 4, 1, 0, 0]])
 def test_fewer_documents_than_positions_are_ranked_by_the_first_positions(documents):
     n = len(documents)
     a, b = DCG([0, 1, 2, 3, 4], 0.9 ** np.arange(10)), DCG([0, 0, 1, 5, 6], 0.5 ** np.arange(8))
@@ -313,13 +317,62 @@ def test_innate_orders_are_those_of_every_dcg_whose_gains_rise_and_discounts_fal
         assert innate_order(first, second) == order == -innate_order(second, first)
 
 
-def test_a_comparison_says_what_in_its_metrics_is_convention():
-    log = preference_pairs(dl.simulate.ground_truth("D1"), 300, random_state=0)
-    factored = dl.UtilityLearner().fit(log).factor().dcg
-    steeper = DCG(factored.gains, factored.discounts + 0.3)
-    for compared in (coherence, dl.disagreement):
-        free, ranked = compared(factored, steeper), compared(factored, steeper, PAPER_LIST)
-        assert "a: only the steps between discounts are learned" in str(free).lower()
-        assert "common height" in free.notes[-1] and "common height" not in str(ranked)
-    assert dl.disagreement(factored, steeper).share > 0.05
-    assert ranked.share == 0 and coherence(factored, steeper, PAPER_LIST).coherent
+def test_metrics_of_one_log_are_compared_by_what_it_can_know():
+    log = preference_pairs(dl.simulate.ground_truth("D1"), 500, random_state=0)
+    factored = dl.UtilityLearner(margin="hamming").fit(log).factor().dcg
+    learned = dl.DCGLearner().fit(log).dcg_
+
+    # of lists of the same grades the log tells, of others a convention decides
+    found = dl.disagreement(factored, learned)
+    assert found.rankings.reordered and found.share < 0.05
+    learned = replace(learned, notes=())
+    everything = dl.disagreement(replace(factored, notes=()), learned)
+    assert everything.exact and not everything.rankings.reordered and everything.share > 0.12
+    assert "the other orders of its grades" in found.notes[0]
+
+    # the level of the discounts changes nothing
+    higher = replace(factored, discounts=factored.discounts + 0.3)
+    assert dl.disagreement(factored, higher).share == 0
+    assert coherence(factored, higher).coherent and coherence(higher, factored).regret == 0
+    assert not coherence(replace(factored, notes=()), replace(higher, notes=())).coherent
+
+
+ONLY_ORDERS = (f"{ONLY_STEPS}, and their level is a convention",)
+
+
+@settings(max_examples=20)
+@given(st.integers(2, 4), st.integers(2, 3), st.sampled_from([0.0, 0.1]), st.integers(0, 10**6))
+def test_only_orders_of_the_same_grades_are_compared(depth, n_grades, margin, seed):
+    rng = np.random.default_rng(seed)
+    gains, discounts = rng.normal(size=(2, n_grades)).round(2), rng.normal(size=(2, depth)).round(2)
+    if (np.ptp(gains, axis=1) < 0.1).any() or (np.ptp(discounts, axis=1) < 0.1).any():
+        return
+    a, b = (DCG(*both, notes=ONLY_ORDERS) for both in zip(gains, discounts, strict=True))
+
+    # leads over all pairs of lists of the same grades, on a span of 1
+    lists = every_list(None, depth, n_grades)
+    ordered = np.sort(lists)
+    first, second = np.nonzero((ordered[:, None] == ordered).all(axis=2))
+    leads = np.array(
+        [metric.score(lists[first]) - metric.score(lists[second]) for metric in (a, b)]
+    )
+    leads /= leads.max(axis=1, keepdims=True)
+    preferred = leads[0] >= max(margin, 1e-9) - 1e-12
+    expected = max(0.0, (-leads[1][preferred]).max(initial=0.0))
+
+    verdict = coherence(a, b, margin=margin)
+    assert verdict.regret == pytest.approx(expected, abs=1e-9)
+    rankings = Rankings(depth, n_grades, None, reordered=True)
+    scaled = [rankings.scaled(metric, "x") for metric in (a, b)]
+    assert solved_regret(rankings, scaled, margin, 60.0).regret == pytest.approx(expected, abs=1e-5)
+    if verdict.witness:
+        best, other = verdict.witness.lists
+        assert sorted(best) == sorted(other)
+
+    # a random list, and a random order of it
+    differ = (lists[first] != lists[second]).any(axis=1)
+    weight = differ / np.bincount(first)[first]
+    opposed = (leads[0] * leads[1] < -1e-9) & (np.abs(leads) > 1e-9).all(axis=0)
+    found = dl.disagreement(a, b, n_pairs=20_000)
+    low, high = wilson(found.share * found.n_pairs, found.n_pairs, 0.9999)
+    assert not found.exact and low <= weight @ opposed / weight.sum() <= high

@@ -14,13 +14,14 @@ from dcglearn.coherence import disagreement_matrix, disagreements
 from dcglearn.coherence.disagreements import pair_counts
 from dcglearn.plots import disagreement_figure
 from tests.makers import PAPER_LIST, refused
+from tests.tables import table
 
 
 def standard(gain, discount, depth=10):
     return DCG.standard(5, depth, gain, discount)
 
 
-@pytest.mark.parametrize(
+@table(
     ("gain", "discount", "share"),
     [
         ("exponential", "log2", 0.09989),
@@ -81,7 +82,7 @@ def test_counts_agree_with_scipy():
     assert tau == pytest.approx(kendalltau(first, second).statistic, abs=1e-12)
 
 
-@pytest.mark.parametrize("documents", [None, [0, 1, 1, 2, 3], [4, 4, 0, 0, 1, 2]])
+@table("documents", [None, [0, 1, 1, 2, 3], [4, 4, 0, 0, 1, 2]])
 def test_free_lists_and_documents_below_the_last_position_count_as_rankings(documents):
     a, b = standard("linear", "log2", 3), standard("exponential", "reciprocal", 3)
     rankings = sorted(

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from dcglearn import DCG, evaluate, read_judgements, read_runs, system_order
-from dcglearn.coherence.order_of_systems import Swap, _mean_counts, _p_values, _swaps, tau_ap
+from dcglearn.coherence.order_of_systems import Swap, _mean_counts, _p_values, _swaps
 from dcglearn.coherence.theorems import surpasses
 from dcglearn.evaluation import Judgements, Run
 from dcglearn.evaluation.kernel import Lists
@@ -19,6 +19,7 @@ from dcglearn.evaluation.run_values import Evaluation
 from dcglearn.foundation.sources import zstd
 from dcglearn.plots import slope_figure
 from tests.makers import noisy_runs, refused, unpacked
+from tests.tables import table
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
 RUN = (
@@ -128,8 +129,8 @@ def test_the_order_of_lines_does_not_matter():
             np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
 
 
-@pytest.mark.parametrize("lines", ["sorted", "sorted by score alone", "mixed"])
-@pytest.mark.parametrize("ties", ["docno-desc", "stable"])
+@table("lines", ["sorted", "sorted by score alone", "mixed"])
+@table("ties", ["docno-desc", "stable"])
 def test_the_first_ranks_do_not_depend_on_the_depth(lines, ties):
     rng = np.random.default_rng(6)
     n = 300
@@ -219,7 +220,7 @@ def test_files_as_people_have_them(tmp_path, name):
     assert run.name == "mine" and "5 documents" in repr(run)
 
 
-@pytest.mark.parametrize(
+@table(
     ("read", "text", "words"),
     [
         (read_runs, RUN + "q1 Q0 a 3\n", "row 6: 4 columns, expected 6"),
@@ -280,23 +281,6 @@ def test_one_beats_another_exactly_if_it_does_under_every_dcg():
         steps = [DCG(g, d) for g in np.tri(4, 3, -1).T for d in np.tri(3)]
         leads = np.array([float(dcg.score(x)[0] - dcg.score(y)[0]) for dcg in steps])
         assert beats == (leads.min() >= 0 < leads.max())
-
-
-def slow_tau_ap(truth, other):
-    order = np.argsort(-other, kind="stable")
-    total = 0.0
-    for i in range(1, len(order)):
-        total += sum(truth[order[j]] > truth[order[i]] for j in range(i)) / i
-    return 2 * total / (len(order) - 1) - 1
-
-
-def test_tau_ap():
-    rng = np.random.default_rng(0)
-    truth, other = rng.normal(size=(2, 12))
-    assert tau_ap(truth, other) == pytest.approx(slow_tau_ap(truth, other))
-    assert tau_ap(truth, truth) == 1 and tau_ap(truth, -truth) == -1
-    ties = np.array([2.0, 2, 1])
-    assert tau_ap(ties, ties) == 1
 
 
 def test_the_order_of_systems():

@@ -11,6 +11,7 @@ from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner
 from dcglearn.learning import fit as fit_module
 from dcglearn.simulate import ground_truth, preference_pairs
 from tests.makers import TRUTH, random_lists, random_log, refused
+from tests.tables import table
 
 LOSSES = ("robust", "logistic")
 
@@ -213,7 +214,7 @@ def test_unseen_grades_and_positions_are_named():
     assert one.dcg_.discounts.tolist() == [1.0]
 
 
-@pytest.mark.parametrize(
+@table(
     ("parameters", "log", "message"),
     [
         ({"loss": "huber"}, random_log(20), "loss='huber': give one of robust, logistic"),
@@ -251,7 +252,7 @@ def is_a_dcg(dcg):
     )
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@table("loss", LOSSES)
 def test_clean_pairs_with_hardly_a_prior_have_a_finite_fit_that_respects_them(loss):
     log = random_log(60, seed=2)
     learner = DCGLearner(loss, ridge=0.01).fit(log)

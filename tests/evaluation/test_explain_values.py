@@ -13,6 +13,7 @@ import dcglearn as dl
 from dcglearn.evaluation.conventions import defined_values
 from dcglearn.evaluation.explained_values import explain_values
 from tests.makers import refused, write_trec
+from tests.tables import table
 
 RNG = np.random.default_rng(4)
 JUDGED = {
@@ -42,7 +43,7 @@ def by_hand(gain=lambda g: g, discount=lambda i: np.log2(i + 1), k=4, ideal="all
     return values
 
 
-@pytest.mark.parametrize(
+@table(
     ("settings", "words"),
     [
         ({"gain": lambda g: 2**g - 1}, ["gain 2^g - 1 (exponential) in place of gain g (linear)"]),
@@ -77,7 +78,7 @@ def test_values_made_by_hand_are_explained_by_the_fewest_changes(settings, words
     assert found.table["agreeing"].to_list() == [found.n_agreeing, 24]
 
 
-@pytest.mark.parametrize("name", ["linear-log2@4", "exponential-letor@6"])
+@table("name", ["linear-log2@4", "exponential-letor@6"])
 def test_definitions_have_the_values_of_evaluate(name):
     judged, [run] = dl.read_judgements(JUDGED), dl.read_runs({"mine": RUN})
     settings = {
@@ -162,8 +163,8 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("convention", FUNCTIONS)
-@pytest.mark.parametrize("metric", ["nDCG@3", "nDCG@10"])
+@table("convention", FUNCTIONS)
+@table("metric", ["nDCG@3", "nDCG@10"])
 def test_the_convention_of_a_function_is_named(convention, metric):
     found = explain_values(FUNCTIONS[convention], metric=metric)
     assert found.explained and found.changes[0].startswith(convention)
@@ -203,7 +204,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+@table("name", FILES)
 def test_files_of_many_forms_hold_the_same_values(tmp_path, name):
     (tmp_path / name).write_text(FILES[name])
     found = explain_values(tmp_path / name, JUDGED, {"mine": RUN}, "nDCG@4")
@@ -233,7 +234,7 @@ def test_queries_without_a_value_or_a_judgement_are_told():
     assert zero.n_agreeing == zero.n == 24
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "words"),
     [
         ("\n\n", "is empty; expected one value a line"),
@@ -250,7 +251,7 @@ def test_values_that_cannot_be_used_are_refused(tmp_path, text, words):
     refused(words, explain_values, tmp_path / "values.csv", JUDGED, {"mine": RUN}, "nDCG@4")
 
 
-@pytest.mark.parametrize(
+@table(
     ("runs", "metric"),
     [
         ({"mine": RUN}, "ERR@5"),

@@ -17,6 +17,7 @@ import dcglearn as dl
 from dcglearn.evaluation.gate import detectable_difference, gated
 from dcglearn.evaluation.paired_tests import plain_tests
 from tests.makers import refused, unpacked, write_trec
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 MARGIN, LEVEL, TOPICS, SPREAD = -0.005, 0.9, 53, 0.1
@@ -42,7 +43,7 @@ REACH = 1.6747 * SPREAD / TOPICS**0.5
 """Half the 90% interval of `with_mean`: Student's t with 52 degrees of freedom."""
 
 
-@pytest.mark.parametrize(
+@table(
     ("mean", "harm", "non_inferior"),
     [
         (MARGIN - 1.1 * REACH, "fail", "fail"),
@@ -82,8 +83,8 @@ def shares(kind, n, n_gates, shift=0.0, level=0.95):
     return harm.count("fail") / n_gates, non_inferior.count("pass") / n_gates
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [2, 5, 6, 10])
+@table("kind", KINDS)
+@table("n", [2, 5, 6, 10])
 def test_a_system_beside_itself_fails_no_more_often_than_printed(kind, n):
     for share in shares(kind, n, 200):
         assert share <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 200)
@@ -91,8 +92,8 @@ def test_a_system_beside_itself_fails_no_more_often_than_printed(kind, n):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [2, 6, 10, 16, 50])
+@table("kind", KINDS)
+@table("n", [2, 6, 10, 16, 50])
 def test_a_thousand_systems_beside_themselves_fail_no_more_often_than_printed(kind, n):
     for share in shares(kind, n, 1000):
         assert share <= 0.025 + 2.5 * np.sqrt(0.025 * 0.975 / 1000)
@@ -239,7 +240,7 @@ def test_runs_that_share_no_topic_decide_nothing(dcglearn, files):
         assert status == 3 and "Unknown: last and first share no judged topic; check" in out
 
 
-@pytest.mark.parametrize(
+@table(
     ("words", "message"),
     [
         (("few.txt",), "few has 14 of the 30 judged topics: it did not run"),
@@ -281,7 +282,7 @@ BELOW = {q: {f"d{j}": float(j in (0, 1)) for j in range(8)} for q in JUDGED}
 
 
 @pytest.mark.filterwarnings("ignore::dcglearn.ScaleWarning")
-@pytest.mark.parametrize("case", range(8))
+@table("case", range(8))
 def test_a_gate_that_measured_nothing_is_unknown(case):
     judged, metric = unmeasured(JUDGED)[case]
     for metrics in (metric, {"m": metric}):

@@ -15,6 +15,7 @@ from dcglearn import DCG, ListUtility, evaluate, evaluate_arrays
 from dcglearn.evaluation.kernel import OfNumbers, ideals, ranked
 from dcglearn.metrics.other_names import usual_name
 from tests.makers import noisy_runs, refused
+from tests.tables import table
 
 LOG2 = 1 / np.log2(np.arange(2, 12))
 
@@ -163,7 +164,7 @@ def test_the_gain_is_the_number_or_its_place_among_words():
     assert not evaluate(halves, run).notes
 
 
-@pytest.mark.parametrize(
+@table(
     ("metric", "words"),
     [
         ("exponential-log2@3", "exponential-log2@3: needs levels.*scale="),
@@ -204,13 +205,6 @@ def test_marks_below_0_in_arrays():
     refused('-3 is below 0, .*negative="zero"', evaluate_arrays, [[-3, 1]], [[1, 2]])
     refused("nan is not a grade; -1", evaluate_arrays, [[np.nan, 1]], [[1, 2]])
     refused("give one of error, zero", evaluate_arrays, [[1]], [[1]], negative="worst")
-
-
-def test_grades_below_0_are_0_before_raters_are_averaged():
-    judged = pl.DataFrame({"query": "q", "document": ["a", "a", "b"], "grade": [3, -1, 1]})
-    run = {"r": {"q": {"a": 1.0, "b": 2.0}}}
-    found = evaluate(judged, run, "nDCG@2", duplicates="mean", normalise=False)
-    assert found.means[0, 0] == pytest.approx(1 + 1.5 / np.log2(3))
 
 
 def test_click_rates_and_a_long_query_take_little_memory():

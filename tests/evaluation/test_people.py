@@ -13,6 +13,7 @@ from dcglearn.evaluation.people import People
 from dcglearn.learning.judgement_kernel import chances
 from dcglearn.metrics.judges import JudgeDraws
 from tests.makers import random_log, refused
+from tests.tables import table
 
 Judges = dl.evaluation.Judges
 PARTS = ("take", "no_difference", "keep")
@@ -156,7 +157,7 @@ def random_draws(n):
     return JudgeDraws(gains, discounts, *judges)
 
 
-@pytest.mark.parametrize("n", [200, 1000])
+@table("n", [200, 1000])
 def test_rounded_draws_have_the_same_intervals(n):
     """Files of 200 draws, as they were, take five samples of the queries under each."""
     judged, runs = lists()
@@ -271,7 +272,7 @@ def test_a_file_keeps_the_judges(tmp_path):
     # a file without judges is the one of before
     plain = replace(learned, judges=None)
     assert plain.to_dict()["version"] == 1 and plain == learned
-    mapped = learned.map_grades({0: 0, 1: log.n_grades - 1})
+    mapped = learned.map_grades([0, log.n_grades - 1])
     np.testing.assert_array_equal(mapped.judges.draws.gains, read.judges.draws.gains[:, [0, -1]])
 
     # damaged ones are refused

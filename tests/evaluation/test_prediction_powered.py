@@ -10,6 +10,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.evaluation.prediction_powered import powered_mean
 from tests.makers import refused, write_trec
+from tests.tables import table
 
 PEOPLE = np.array([0.10, -0.05, 0.20, 0.00, 0.15, 0.05, -0.10, 0.25])
 MACHINE = np.array([0.12, 0.00, 0.15, 0.05, 0.10, 0.02, -0.05, 0.20])
@@ -107,7 +108,7 @@ def coverage(kind, n, n_further, repeats):
     return held / repeats
 
 
-@pytest.mark.parametrize("kind", MACHINES)
+@table("kind", MACHINES)
 def test_intervals_hold_what_they_promise(kind):
     assert coverage(kind, 40, 300, 1000) == pytest.approx(0.9, abs=0.035)
 

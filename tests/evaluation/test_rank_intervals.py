@@ -4,7 +4,6 @@ import json
 from itertools import combinations, product
 
 import numpy as np
-import pytest
 
 import dcglearn as dl
 from dcglearn.evaluation.rank_intervals import certainly_better, open_ranks
@@ -12,6 +11,7 @@ from dcglearn.foundation.intervals import sign_flip_p
 from dcglearn.metrics.judges import JudgeDraws
 from dcglearn.plots import ranks_figure
 from tests.makers import noisy_runs, refused, write_trec
+from tests.tables import table
 
 
 def slow_twin(values, error):
@@ -40,8 +40,8 @@ def slow_twin(values, error):
     return better
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("missing", [0.0, 0.2])
+@table("seed", range(4))
+@table("missing", [0.0, 0.2])
 def test_stepping_down_is_that_of_a_slow_twin(seed, missing):
     rng = np.random.default_rng([seed, int(10 * missing)])
     values = np.array([0, 0.3, 0.3, 1.5])[:, None] + 0.4 * rng.normal(size=(4, 8))

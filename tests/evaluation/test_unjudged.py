@@ -10,6 +10,7 @@ import dcglearn as dl
 from dcglearn.evaluation.unjudged import OpenQuery
 from dcglearn.metrics.dcg import DCG, largest_sums, normalised_values
 from tests.makers import refused
+from tests.tables import table
 
 LOG2 = 1 / np.log2(np.arange(2, 12))
 
@@ -50,7 +51,7 @@ def random_query(rng):
     return OpenQuery(metric, float(rng.normal()), weights, counts)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@table("seed", range(10))
 def test_both_ends_are_those_of_all_grades(seed):
     rng = np.random.default_rng(seed)
     for _ in range(100):
@@ -62,7 +63,7 @@ def test_both_ends_are_those_of_all_grades(seed):
         )
 
 
-@pytest.mark.parametrize(
+@table(
     ("gains", "run", "others", "ends"),
     [
         ([0, 1, 2, 3], [1, None], [], (0.796708, 1)),
@@ -96,7 +97,7 @@ def partly_judged(rng, n_queries=3, n_documents=6):
     return judged, runs, left
 
 
-@pytest.mark.parametrize("normalise", [True, False])
+@table("normalise", [True, False])
 def test_no_completion_of_the_judgements_leaves_them_and_some_reach_them(normalise):
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -122,7 +123,7 @@ def test_no_completion_of_the_judgements_leaves_them_and_some_reach_them(normali
         )
 
 
-@pytest.mark.parametrize("seed", range(5))
+@table("seed", range(5))
 def test_none_of_ten_thousand_completions_leaves_the_bounds(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
@@ -254,7 +255,7 @@ def a_comparison(seed, n_queries=8, **settings):
     return judged, runs, left, comparison
 
 
-@pytest.mark.parametrize("seed", range(4))
+@table("seed", range(4))
 def test_no_completion_moves_a_difference_beyond_the_bounds(seed):
     rng = np.random.default_rng(seed)
     judged, runs, left, comparison = a_comparison(seed)

@@ -19,6 +19,7 @@ from dcglearn.evaluation.run_values import evaluate
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.simulated_queries import letor_queries
 from tests.makers import refused
+from tests.tables import table
 
 STEEP = DCG([0, 0.2, 0.5, 9], [1, 0.9, 0.8, 0.2])
 
@@ -218,7 +219,7 @@ class TestScorerOfDocuments:
             "nothing says which are of one query", cross_val_score, Ridge(), *self.DATA, **folds
         )
 
-    @pytest.mark.parametrize(
+    @table(
         ("change", "message"),
         [
             (lambda X, y, qid: (X, y, qid[:-1]), "one label per document"),
@@ -246,7 +247,7 @@ class TestTorch:
 
         return lambda name: TorchLoss(getattr(dl.losses, name)(STEEP))
 
-    @pytest.mark.parametrize("name", ["ApproxNDCG", "SmoothNDCG", "SDCG", "LambdaRank"])
+    @table("name", ["ApproxNDCG", "SmoothNDCG", "SDCG", "LambdaRank"])
     def test_gradients(self, torch, torch_loss, name):
         loss = torch_loss(name)
         generator = torch.Generator().manual_seed(0)

@@ -16,6 +16,7 @@ from dcglearn import exports
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.metrics.dcg import DCG
 from tests.makers import refused
+from tests.tables import table
 
 METRICS = {
     "steep": DCG([0, 0.2, 0.5, 9], [1, 0.9, 0.8, 0.2]),
@@ -91,7 +92,7 @@ API = (Path(__file__).parent / "quepid_api.js").read_text()
 ENGINES = [scored_by_node] * bool(shutil.which("node")) + [scored_by_duktape]
 
 
-@pytest.mark.parametrize("scored", ENGINES)
+@table("scored", ENGINES)
 def test_quepid(case, scored):
     dcg, judged, run, expected = case
     queries = [
@@ -105,7 +106,7 @@ def test_quepid(case, scored):
     np.testing.assert_allclose(found, list(expected["ndcg"].values()), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("scored", ENGINES)
+@table("scored", ENGINES)
 def test_quepids_own_ways(scored):
     code = exports.to_quepid(DCG([0, 1, 3], [1, 0.5]), "two\nlines")
     assert code.splitlines()[0].startswith("// NDCG@2 of two") and "var k = 2; // @Rank" in code
@@ -158,7 +159,7 @@ def in_sqlite(query, runs, qrels):
     return rows
 
 
-@pytest.mark.parametrize("database", [in_duckdb, in_sqlite, as_spark])
+@table("database", [in_duckdb, in_sqlite, as_spark])
 def test_sql(case, database):
     dcg, judged, run, expected = case
     query = exports.to_sql(dcg, "dcg.json")
@@ -173,7 +174,7 @@ def test_sql(case, database):
         np.testing.assert_allclose([row[i] for row in rows], values, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("database", [in_duckdb, in_sqlite, as_spark])
+@table("database", [in_duckdb, in_sqlite, as_spark])
 def test_a_grade_without_a_gain_gives_no_value(database):
     query = exports.to_sql(DCG([0, 1], [1, 0.5]))
     rows = database(
@@ -196,7 +197,7 @@ def test_python(case):
         names["dcg"]([7])
 
 
-@pytest.mark.parametrize("to", [exports.to_quepid, exports.to_sql, exports.to_python])
+@table("to", [exports.to_quepid, exports.to_sql, exports.to_python])
 def test_what_no_program_is_written_for(to):
     refused(r"best grade, 2, has the gain 0.*worst grade first", to, DCG([3, 1, 0], [1.0]))
     refused(r"rank 2 has the discount -0\.1", to, DCG([0, 1], [1, -0.1]))

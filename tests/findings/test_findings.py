@@ -14,6 +14,7 @@ from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError
 from tests.public_face import OBJECTS
+from tests.tables import table
 
 WINGS = sorted(
     path.stem
@@ -45,11 +46,10 @@ class Page(HTMLParser):
         self.text.append(data)
 
 
-@pytest.fixture(params=RESULTS, ids=lambda result: type(result).__name__)
-def result(request):
-    return request.param
+of_each_result = table("result", RESULTS)
 
 
+@of_each_result
 def test_a_result_has_a_sentence_a_table_and_pictures(result):
     assert isinstance(result, Finding)
     assert result.sentence and "\n" not in result.sentence
@@ -70,18 +70,21 @@ def test_control_characters_in_a_sentence_are_escaped():
     assert Named.sentence.__doc__ == "What a name does to a terminal."
 
 
+@of_each_result
 def test_it_prints_its_sentence_first_and_every_note(result):
     first, *rest = str(result).splitlines()
     assert first.casefold().startswith(result.sentence[:20].casefold())
     assert len(rest) >= len(result.cells) - 1 + len(result.notes)
 
 
+@of_each_result
 def test_it_is_json_with_the_rows_of_its_table(result):
     values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert values["sentence"] == result.sentence
     assert len(values["table"]) == len(result.table)
 
 
+@of_each_result
 def test_its_page_is_whole_and_without_scripts(result):
     html = result.to_html()
     page = Page(html)
@@ -93,14 +96,17 @@ def test_its_page_is_whole_and_without_scripts(result):
     assert cell.tags.count("svg") == len(result.pictures)
 
 
+@of_each_result
 def test_ipython_shows_its_text_where_there_is_no_html(result):
     pretty = pytest.importorskip("IPython.lib.pretty")
     assert pretty.pretty(result) == str(result)
 
 
-@pytest.mark.parametrize("suffix", FORMS)
+@table("suffix", FORMS)
+@of_each_result
 def test_it_is_saved_in_the_form_of_the_suffix(result, suffix, tmp_path):
     path = tmp_path / f"result{suffix}"
+    path.unlink(missing_ok=True)
     result.save(path)
     assert path.stat().st_size > 0 or not result.table.width
     with pytest.raises(InputError, match="exists"):

@@ -5,9 +5,9 @@ import math
 from dataclasses import dataclass, field
 
 import polars as pl
-import pytest
 
 from dcglearn.foundation.finding import Finding, cells_of, plain, table_of
+from tests.tables import table
 
 TAG = "<b>|`x`\x1b[31m"
 
@@ -62,9 +62,7 @@ def test_intervals_are_drawn_by_default():
     assert picture["title"] == "difference" and len(picture["rows"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(True, "yes"), ([1, 2], "1 2"), (1234, "1,234"), (None, "")]
-)
+@table(("value", "text"), [(True, "yes"), ([1, 2], "1 2"), (1234, "1,234"), (None, "")])
 def test_cells(value, text):
     assert cells_of(table_of([{"a": value}]))[1] == [text]
 

@@ -16,6 +16,7 @@ from dcglearn.foundation.intervals import (
     student_quantile,
     student_test,
 )
+from tests.tables import table
 
 
 def interval(values, level=0.9):
@@ -25,8 +26,8 @@ def interval(values, level=0.9):
     return student_interval(mean, error, n_units, level)
 
 
-@pytest.mark.parametrize("n", [3, 5, 30])
-@pytest.mark.parametrize("level", [0.8, 0.95])
+@table("n", [3, 5, 30])
+@table("level", [0.8, 0.95])
 def test_the_interval_and_the_test_are_those_of_scipy(n, level):
     values = np.random.default_rng(n).normal(0.3, 1, n)
     expected = ttest_1samp(values, 0.0)
@@ -68,8 +69,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [3, 5, 10, 30])
+@table("kind", KINDS)
+@table("n", [3, 5, 10, 30])
 def test_ninety_percent_intervals_cover_with_few_units(kind, n):
     rng, n_draws = np.random.default_rng(n), 1000
     ends = np.array([interval(KINDS[kind](rng, n)) for _ in range(n_draws)])

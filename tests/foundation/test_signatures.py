@@ -8,6 +8,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.reading.options import ReadingOptions
+from tests.tables import table
 
 NAMED_ELSEWHERE = {"BoostedRanker"}
 """Classes whose further keywords are those of LightGBM."""
@@ -107,7 +108,7 @@ JUDGED, RUN = {"q": {"a": 1, "b": 0}}, {"mine": {"q": {"a": 1.0, "b": 2.0}}}
 TRUTH = dl.simulate.ground_truth("D1")
 
 
-@pytest.mark.parametrize(
+@table(
     ("call", "nearest"),
     [
         (lambda: dl.Preferences([[1, 0]], [[0, 1]], raters=["ann"]), "rater"),

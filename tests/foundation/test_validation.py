@@ -1,10 +1,6 @@
-"""Messages echo little of what they refuse; errors keep their parts, and have the usual types."""
+"""Messages echo little of what they refuse; errors have the usual types."""
 
-import contextlib
-import io
 import pickle
-import re
-from pathlib import Path
 
 import pytest
 
@@ -24,9 +20,10 @@ from dcglearn.foundation.validation import (
     within,
 )
 from tests.makers import call
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     "value",
     [
         "x" * 5000,
@@ -68,56 +65,13 @@ def test_the_command_line_echoes_as_little(words, monkeypatch, capsys):
     assert "xxxx..." in err and "x" * 81 not in err
 
 
-def retold():
-    error = UpsideDownError("no winner", see="winners", option="columns")
-    error.place = "log.csv"
-    return error
-
-
-def test_an_error_that_is_told_on_keeps_its_parts():
-    error = retold()
-    told = error.told("log.csv: ", "; see the header")
-    assert type(told) is UpsideDownError
-    assert told.args == ("log.csv: no winner; see the header",)
-    assert error.args == ("no winner",)
-    parts = "see", "option", "place"
-    assert [getattr(told, part) for part in parts] == [getattr(error, part) for part in parts]
-
+def test_an_error_gets_its_place_and_keeps_its_class():
     with pytest.raises(UpsideDownError) as caught, errors_in("line 3"), errors_in("column a"):
-        raise error
+        raise UpsideDownError("no winner")
     assert caught.value.args == ("line 3: column a: no winner",)
-    assert caught.value.option == error.option and caught.value.see == error.see
-    assert caught.value.__suppress_context__
-    assert any(entry.name == TEST_OF_PARTS for entry in caught.traceback)
 
 
-def test_an_error_says_its_place_and_its_option(tmp_path):
-    log = tmp_path / "log.jsonl"
-    log.write_text('{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [1, 0], "b": [0, 1]}\n')
-    with pytest.raises(InputError) as caught:
-        dl.read_preferences(log)
-    assert caught.value.place == f"{log}, row 2" and caught.value.option is None
-    with pytest.raises(InputError) as caught:
-        dl.DCGLearner(loss="robst").fit(dl.Preferences([[1, 0]], [[0, 1]]))
-    assert (caught.value.place, caught.value.option) == ("", "loss")
-    assert caught.value.told("learn: ").at("a.csv").option == "loss"
-
-
-TEST_OF_PARTS = test_an_error_that_is_told_on_keeps_its_parts.__name__
-
-
-def test_no_error_is_wrapped_as_text():
-    # a message in another error's message loses the page and the class
-    for path in Path("dcglearn").rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        for caught in re.finditer(
-            r"except InputError as (\w+):\n(.*?)(?=\n\S|\n\n|\Z)", text, re.S
-        ):
-            assert f'InputError(f"{{{caught[1]}}}' not in caught[2], path
-            assert not re.search(rf"raise InputError\(.*{{{caught[1]}[}}!]", caught[2]), path
-
-
-@pytest.mark.parametrize(
+@table(
     "give",
     [
         lambda: whole_number(2.5, "n"),
@@ -139,7 +93,7 @@ def test_a_wrong_type_is_an_input_error_and_a_type_error(give):
     assert isinstance(caught.value, TypeError) and isinstance(caught.value, ValueError)
 
 
-@pytest.mark.parametrize(
+@table(
     "give",
     [
         lambda: whole_number(0, "n"),
@@ -155,9 +109,9 @@ def test_a_wrong_value_is_no_type_error(give):
     assert not isinstance(caught.value, TypeError)
 
 
-def test_errors_pass_between_processes_with_their_parts():
-    error = pickle.loads(pickle.dumps(retold()))
-    assert error.place == retold().place and error.see == "winners"
+def test_errors_pass_between_processes():
+    error = pickle.loads(pickle.dumps(UpsideDownError("no winner")))
+    assert isinstance(error, UpsideDownError) and str(error) == "no winner"
     wrong_type = pickle.loads(pickle.dumps(InputTypeError("n='x' is not an integer")))
     assert isinstance(wrong_type, TypeError)
 
@@ -165,30 +119,3 @@ def test_errors_pass_between_processes_with_their_parts():
 def test_a_choice_is_answered_with_the_nearest():
     with pytest.raises(InputError, match="rater, query, or leave it out; the nearest is rater"):
         one_of("raterr", "by", ("rater", "query"), ", or leave it out")
-
-
-def cell(source):
-    """Return the lines that IPython shows of an error in a cell."""
-    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell.instance()
-    with contextlib.redirect_stdout(io.StringIO()) as shown:
-        shell.run_cell(source)
-    return shown.getvalue().rstrip().splitlines()
-
-
-def test_a_notebook_shows_the_remedy_last_and_no_wall():
-    lines = cell(
-        "import dcglearn as dl\n"
-        "words = [{'a': [1, 0], 'b': [0, 1], 'winner': 'this'}]\n"
-        "dl.read_preferences(words)"
-    )
-    assert lines[0] == "line 3: dl.read_preferences(words)"
-    assert lines[-3].startswith(
-        "BadRowsError: the records, row 1: winner is missing or unknown: 'this'; "
-    )
-    assert lines[-2].startswith("(see ") and lines[-2].endswith("#winners)")
-    assert lines[-1] == "names of systems are looked up in the columns system_a and system_b"
-    assert len(lines) < 8
-
-    lines = cell("import dcglearn as dl\ndef mine():\n    dl.DCG.load('none.json')\nmine()")
-    assert lines[:2] == ["line 4: mine()", "line 3, in mine: dl.DCG.load('none.json')"]
-    assert lines[-2:] == ["InputError: none.json does not exist", "check the name"]

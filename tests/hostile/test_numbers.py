@@ -2,12 +2,14 @@
 asked for.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
+import psutil
 import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
-from dcglearn.foundation import inputs
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.queries import Queries
@@ -16,9 +18,10 @@ from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_preferences
 from dcglearn.trust.next_pairs import suggest_pairs
 from tests.makers import random_log, refused
+from tests.tables import table
 
 
-@pytest.mark.parametrize("column", ["weight", "strength", "margin"])
+@table("column", ["weight", "strength", "margin"])
 def test_numbers_that_swallow_others_are_refused(column, tmp_path):
     message = rf"{column}\[0\]: 1e\+300 .*is beyond 1e\+15; divide all"
     refused(message, Preferences, [[[1, 0], [0, 1]]], **{column: [1e300]})
@@ -45,7 +48,7 @@ def test_weights_that_count_for_nothing_are_refused():
     )
 
 
-@pytest.mark.parametrize(("C", "weight"), [(1e16, 1.0), (1e300, 1.0), (1.0, 1e15)])
+@table(("C", "weight"), [(1e16, 1.0), (1e300, 1.0), (1.0, 1e15)])
 def test_qp_that_is_singular_in_floating_point_is_refused(C, weight):
     log = random_log(50, weight=np.full(50, weight))
     refused(
@@ -60,12 +63,13 @@ def test_tiny_weights_of_shortfalls_keep_its_share_explained():
 
 
 def test_qp_that_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
-    monkeypatch.setattr(inputs, "available", lambda: 1 << 28)
+    free = SimpleNamespace(available=1 << 28)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
     lists = np.random.default_rng(0).integers(0, 127, (4, 2, 39))
     with pytest.raises(
-        InputError, match=r"QP of 39 positions and 127 grades needs .* GB of memory, .*--depth"
+        InputError, match=r"QP of 20 positions and 40 grades needs .* GB of memory, .*--depth"
     ):
-        UtilityLearner().fit(Preferences(lists, n_grades=127))
+        UtilityLearner().fit(Preferences(lists, n_grades=40))
 
 
 def test_lists_too_deep_to_learn_are_refused_before_work():
@@ -91,7 +95,7 @@ def test_gains_that_span_all_floats_still_choose_a_question():
     assert suggest_pairs(None, lists, 1).pairs.shape == (1, 2, 3)
 
 
-@pytest.mark.parametrize("value", [1e308, -1e101])
+@table("value", [1e308, -1e101])
 def test_features_beyond_what_can_be_squared_are_refused(value):
     refused(
         r"features\[1, 0\] = .* is not a finite number up to 1e\+100",

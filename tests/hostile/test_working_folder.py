@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import table
+
 ROOT = Path(__file__).parents[2]
 
 RAN = "ran.txt"
@@ -95,7 +97,7 @@ def test_settings_of_a_program_that_imported_matplotlib_itself_are_left(hostile)
     assert said.stdout.split() == ["30.0", "NotebookFigure", "30.0"]
 
 
-@pytest.mark.parametrize("variable", ["MATPLOTLIBRC", "MPLCONFIGDIR"])
+@table("variable", ["MATPLOTLIBRC", "MPLCONFIGDIR"])
 def test_the_users_own_settings_of_matplotlib_are_read(hostile, tmp_path_factory, variable):
     own = tmp_path_factory.mktemp("own")
     (own / "matplotlibrc").write_text("lines.solid_capstyle: butt\nsvg.hashsalt: mine\n")

@@ -15,6 +15,7 @@ from dcglearn.judge.candidates import (
     seen_items,
 )
 from tests.makers import refused, write_lines
+from tests.tables import table
 
 ITEMS = [{"title": "One", "snippet": "s", "url": "https://example.org/1"}, {"title": "Two"}]
 LINE = {
@@ -56,7 +57,7 @@ def test_the_example_is_what_its_program_prints(capsys):
     assert found.dropped == {}
 
 
-@pytest.mark.parametrize(
+@table(
     ("change", "words"),
     [
         ({"items_a": ITEMS[:1]}, r"row 2: items_a has 1 items for 2 grades"),
@@ -125,7 +126,7 @@ def test_runs_become_pairs(trec):
     assert of_runs(trec).pairs[0].items_a is None
 
 
-@pytest.mark.parametrize(("suffix", "compress"), [("gz", gzip.compress), ("zst", zstd.compress)])
+@table(("suffix", "compress"), [("gz", gzip.compress), ("zst", zstd.compress)])
 def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
     path = trec / f"packed.{suffix}"
     path.write_bytes(compress((trec / "docs.jsonl").read_bytes()))

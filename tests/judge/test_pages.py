@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.read import read_preferences
 from tests.judge.makers import candidates
 from tests.makers import refused, write_lines
+from tests.tables import table
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lists_to_judge.jsonl"
 
@@ -218,7 +218,7 @@ def test_a_page_is_ascii_and_asks_for_nothing():
         assert f"{where[0]}-src 'sha256-{digest}'" in policy
 
 
-@pytest.mark.parametrize(
+@table(
     ("words", "message"),
     [
         ("-o p.html --redundancy 2", "--redundancy 2 --pages 1: a page holds each pair once"),

@@ -14,6 +14,7 @@ from dcglearn.judge.replies import verdict_of
 from dcglearn.reading.winners import WORDS
 from tests.judge.makers import TRUTH, candidates, lines
 from tests.makers import refused, write_lines
+from tests.tables import table
 
 
 @pytest.fixture
@@ -155,7 +156,7 @@ def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_name
     assert json.loads(out.splitlines()[0])["rater"] == "two-lists"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "verdict"),
     [
         *(
@@ -210,6 +211,80 @@ def test_a_verdict_is_read_only_where_it_is_clear(text, verdict):
         text, {word: WORDS[word] for word in ("a", "b", "tie")}, {"winner", "verdict", "answer"}
     )
     assert code == (None if verdict is None else WORDS[verdict])
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        # the outermost object's own keys, wherever they stand
+        ('{"by_topic": {"price": {"winner": "A"}}, "winner": "B"}', "b"),
+        ('{"answer": "B", "votes": [{"answer": "A"}, {"answer": "A"}]}', "b"),
+        ('{"by_topic": {"price": {"winner": "A"}}}', None),
+        ('[{"winner": "A"}]', "a"),
+        ('{"winner": "A", "points": {"A": 3, "B": 2}, "why": "it lacks {size}"}', "a"),
+        ('Of {size, price}: {"winner": "B"}', "b"),
+        ('{"winner": "A", "winner": "B"}', None),
+        # thoughts
+        ("<think>A is fine.\nB?</think>\n\nB", "b"),
+        ('<thinking>{"winner": "A"}</thinking> {"winner": "tie"}', "tie"),
+        ("A at first, but no.</think>B", "b"),
+        ("<think>one</think><think>A</think>\nB", "b"),
+        ("<think>A is better, since", None),
+        ('{"winner": "A"}<think>or is it', "a"),
+        # cut off after the verdict, before it, and inside of it
+        ('{"winner": "A", "why": "it has the exact product at', "a"),
+        ('{"why": "first, \\"red\\"", "winner": "B", "sure": 0.', "b"),
+        ('{"winner": "A"', "a"),
+        ('{"winner": "A', None),
+        ('{"why": "the first one", "winner', None),
+        ('{"by_topic": {"price": {"winner": "A"}, "size": {"winner": "A"}', None),
+        ('{"why": "B" or so, "by_topic": {"winner": "A"}, "winner": "B"}', None),
+        ('{"winner": "A" or "B"}', None),
+        ('{"why": 3 {"winner": "A"}}', None),
+    ],
+)
+def test_of_json_the_outermost_object_counts_and_of_thoughts_none(text, verdict):
+    meanings = {word: word for word in ("a", "b", "tie")}
+    assert verdict_of(text, meanings, {"winner", "answer"}) == verdict
+
+
+TOO_LONG = {"message": "too many tokens", "type": "invalid", "code": None}
+BUSY = {"type": "errored", "error": {"error": {"type": "busy", "message": "try again"}}}
+
+
+@pytest.mark.parametrize(
+    ("provider", "failed", "cause"),
+    [
+        (
+            "openai",
+            {"response": {"status_code": 400, "body": {"error": TOO_LONG}}, "error": None},
+            "invalid: too many tokens",
+        ),
+        (
+            "openai",
+            {"response": None, "error": {"code": "late", "message": "not in 24 hours"}},
+            "late: not in 24 hours",
+        ),
+        ("anthropic", {"result": BUSY}, "busy: try again"),
+        ("anthropic", {"result": {"type": "expired"}}, "expired"),
+        ("messages", {"error": "no such model"}, "no such model"),
+    ],
+)
+def test_the_causes_of_failed_requests_are_said_and_counted(
+    dcglearn, asked, tmp_path, provider, failed, cause
+):
+    keys = [text_in(request)[0] for request in asked()]
+    answers = [PROVIDERS[provider](key, "A") for key in keys[:3]]
+    answers += [{"custom_id": key, **failed} for key in keys[3:5]]
+    path, prompts = write_lines(tmp_path / "answers.jsonl", answers), tmp_path / "p.jsonl"
+    status, out, err = dcglearn("convert", path, "--prompts", prompts)
+    assert status == 0 and len(out.splitlines()) == 3
+    assert f"left out: 2 requests that failed, first {cause} ({path}, row 4)\n" in err
+
+    path = write_lines(tmp_path / "none.jsonl", answers[3:])
+    status, out, err = dcglearn("convert", path, "--prompts", prompts)
+    assert (status, out) == (2, "")
+    assert f"no answer can be read; {cause} ({path}, row 1)" in err
 
 
 def test_documents_are_looked_up_for_candidates_that_name_them(tmp_path):

@@ -16,6 +16,7 @@ import pytest
 from dcglearn.foundation.version import __version__
 from dcglearn.kernels import build
 from tests import wheels
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -248,7 +249,7 @@ def littered(project, kernels):
     return project
 
 
-@pytest.mark.parametrize("target", [build.this_platform(), "macos-arm64"])
+@table("target", [build.this_platform(), "macos-arm64"])
 def test_a_wheel_holds_the_libraries_of_its_platform_alone(littered, target):
     wheel = archive_of(littered, "wheel", DCGLEARN_TARGET=target)
     assert wheels.check_wheel(wheel).startswith(f"dcglearn {__version__} for {target}, ")

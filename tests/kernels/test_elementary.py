@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dcglearn.kernels.library import function
+from tests.tables import table
 
 EXP, EXPM1, LOG, LOG1P = range(4)
 
@@ -118,11 +119,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("which", "x"),
-    [(which, x) for which, _, x in CASES],
-    ids=[f"{('exp', 'expm1', 'log', 'log1p')[which]}, {name}" for which, name, _ in CASES],
-)
+@table(("which", "x"), [(which, x) for which, _, x in CASES])
 def test_errors_are_below_two_units_in_the_last_place(which, x):
     assert largest_error(which, x) < 2
 
@@ -172,12 +169,12 @@ EDGES = [
 ]
 
 
-@pytest.mark.parametrize(("which", "x", "value"), EDGES)
+@table(("which", "x", "value"), EDGES)
 def test_edges(which, x, value):
     np.testing.assert_array_equal(elementary(which, [x]), [value])
 
 
-@pytest.mark.parametrize("which", [EXP, EXPM1])
+@table("which", [EXP, EXPM1])
 def test_near_the_largest_number_a_result_is_right_or_infinite(which):
     x = np.linspace(MOST_EXP, 709.79, 200)
     given = elementary(which, x)
@@ -201,7 +198,7 @@ def test_exp_and_log_never_fall():
         assert (y[1:] >= y[:-1]).all()
 
 
-@pytest.mark.parametrize("which", [EXP, EXPM1, LOG, LOG1P])
+@table("which", [EXP, EXPM1, LOG, LOG1P])
 def test_a_result_does_not_depend_on_the_place_in_the_array(which):
     x = np.abs(np.concatenate([case for kind, _, case in CASES if kind == which]))[:2000]
     x = np.append(x, [0.0, math.nan, 1e308, 800.0])

@@ -15,6 +15,7 @@ import pytest
 from dcglearn.foundation.version import __version__
 from dcglearn.kernels import build, library
 from dcglearn.learning.pairs import SLOPES, Pairs, Points
+from tests.tables import table
 
 PACKAGE = Path(library.__file__).parents[1]
 
@@ -311,7 +312,7 @@ def test_an_argument_keeps_the_memory_of_its_array(argument):
     del kept
 
 
-@pytest.mark.parametrize("letter", "fbil")
+@table("letter", "fbil")
 def test_a_prototype_checks_each_array_by_its_formula(letter):
     kernel = library.function(f"elementary (m) which n {letter}[n*m] {letter}[n+1]?")
     dtype = {"f": np.float64, "b": np.int8, "i": np.int32, "l": np.int64}[letter]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcglearn.learning.curves import Model, log_curves
-from dcglearn.learning.pairs import Pairs, Points
+from dcglearn.learning.pairs import SLOPES, Pairs, Points
 
 EVERY_KIND = range(24)
 """Seeds of `random_pairs` and `random_model`, over which each kind of log and model occurs."""
@@ -69,8 +69,7 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
         n_levels,
         ties,
         bool(sided),
-        rng.normal(0, with_errors, n_raters),
-        rng.normal(0, sided, n_raters),
+        np.array([rng.normal(0, kind, n_raters) for kind in (with_errors, sided)]),
         # the prior
         ridge=rng.choice([0.0, 1.0, 10.0]),
         target=target,
@@ -83,3 +82,9 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
     theta = rng.normal(0, 0.7, model.places.n)
     theta[model.places.sharpness] = rng.normal(1, 1)
     return model, random_pairs(rng, 12, depth, n_grades, **kinds), theta
+
+
+def value_and_slope(objective, theta):
+    """Return an objective at parameters, shape (p,), and its gradient."""
+    local = objective.at(theta[None], SLOPES)
+    return float(local.value[0]), local.gradient[0]

@@ -103,7 +103,7 @@ def test_metrics_have_the_evidence_of_the_mean_likelihood_over_judges():
     curves = fit.model.places.delta.stop
     logs = []
     for metric in metrics:
-        with_metric = with_curves(fit.model, fit.theta, metric.gains, metric.discounts)
+        with_metric = with_curves(fit.model, fit.theta, metric)
         draws[:, :curves] = with_metric[:curves]
         inside = np.clip(draws, *fit.model.bounds)
         losses = objective.values(inside) - fit.model.prior.at(inside)[0]

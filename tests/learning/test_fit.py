@@ -81,7 +81,7 @@ def test_the_fit_is_that_of_its_parameters():
     # with no more errors than those of close pairs, by one judge
     logistic = fit_log(log, DCGOptions("logistic"))
     assert logistic.rater_error == {} and logistic.error_rate == 0 and logistic.raters == ()
-    assert logistic.position_bias == logistic.curves.biases[0] != 0
+    assert logistic.position_bias == logistic.points.biases[0, 0] != 0
 
 
 def test_few_lists_count_as_few_judgements_unless_they_are_independent():
@@ -189,14 +189,13 @@ def test_judges_of_a_start_are_found_by_name():
     pairs = pairs_of(log.changed(rater=np.array([names[name] for name in log.rater])))
     function, (thetas,) = _warm_start(replace(fit.function, pairs=pairs), pairs.facts, fit)
     np.testing.assert_array_equal(thetas, fit.theta[None])
-    for name in ("own_logits", "own_biases"):
-        ann, bob, _ = getattr(before, name)
-        assert getattr(function.model, name).tolist() == [ann, bob, 0.0]
+    ann, bob, _ = before.own.T
+    np.testing.assert_array_equal(function.model.own.T, [ann, bob, np.zeros(2)])
 
     # of a log of one judge, or without ties, the curves alone are taken over
     one = fit_log(log.changed(rater=None), DCGOptions())
     function, (thetas,) = _warm_start(replace(fit.function, pairs=pairs), pairs.facts, one)
-    assert not function.model.own_logits.any() and len(function.model.own_logits) == 3
+    assert not function.model.own.any() and function.model.own.shape == (2, 3)
     plain = fit_log(LOG, DCGOptions())
     _, starts = _warm_start(fit.function, fit.facts, plain)
     of_dcg = _warm_start(fit.function, fit.facts, plain.dcg)[1]

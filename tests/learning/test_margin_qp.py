@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from dcglearn import DCG
 from dcglearn.io import encode
-from dcglearn.learning.margin_qp import QPPairs, bounded_minimum, certificate, newton, solve
-from dcglearn.learning.reference_qp import difference_matrix, solve_cvxpy
+from dcglearn.learning.margin_qp import bounded_minimum, certificate, newton, solve
+from dcglearn.learning.pair_sums import QPPairs
+from dcglearn.learning.reference_qp import solve_cvxpy
 from dcglearn.simulate import preference_pairs
 from tests.makers import random_log
 
@@ -153,8 +154,8 @@ def test_linear_svc_has_the_same_optimum_without_monotonicity():
     from sklearn.svm import LinearSVC
 
     log = random_log(300, noise=0.1)
-    d = difference_matrix(log.preferred, log.other, 5)
-    X, y = np.vstack([d.toarray(), -d.toarray()]), np.repeat([1, -1], len(log))
+    d = (encode(log.preferred, 5) - encode(log.other, 5)).reshape(len(log), -1)
+    X, y = np.vstack([d, -d]).astype(float), np.repeat([1, -1], len(log))
     svc = LinearSVC(dual=False, C=0.25, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, y)
     np.testing.assert_allclose(
         solve(pairs_of(log), 5, 1.0, monotone=False).weights.ravel(), svc.coef_[0], atol=1e-5
@@ -195,11 +196,3 @@ def test_impossible_constraints_are_named():
         solve_cvxpy(
             pairs_of(random_log(20)), 5, 1.0, constraints=lambda W: [W[0, 0] >= 1, W[0, 0] <= 0]
         )
-
-
-def test_difference_matrix_is_the_encodings_difference():
-    log = random_log(30, "unknown")
-    dense = encode(log.preferred, 5).astype(int) - encode(log.other, 5)
-    np.testing.assert_array_equal(
-        difference_matrix(log.preferred, log.other, 5).toarray(), dense.reshape(30, -1)
-    )

@@ -20,14 +20,14 @@ from dcglearn.learning.curves import (
 )
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE
-from tests.learning.makers import EVERY_KIND, random_model
+from tests.learning.makers import EVERY_KIND, random_model, value_and_slope
 
 
 @pytest.mark.parametrize("seed", EVERY_KIND)
 def test_gradient_and_hessian_are_those_of_the_objective(seed):
     model, pairs, theta = random_model(np.random.default_rng(seed))
     objective = Objective(model, pairs, 0.7)
-    value, gradient = objective.with_gradient(theta)
+    value, gradient = value_and_slope(objective, theta)
     local = objective(theta[None])
     assert objective.values(theta[None])[0] == local.value[0] == value
     np.testing.assert_array_equal(local.gradient[0], gradient)
@@ -62,18 +62,14 @@ def test_points_are_those_of_their_formulas(seed):
         np.testing.assert_allclose(points.powers, wanted)
 
     # the judges
-    rates = expit(error + model.own_logits) if model.with_errors else 0
-    np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, len(model.own_logits)))
+    rates = expit(error + model.own[0]) if model.with_errors else 0
+    np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, model.own.shape[1]))
     assert (points.biases is None) == (not model.sided)
     if model.sided:
-        np.testing.assert_allclose(points.biases[0], bias + model.own_biases)
+        np.testing.assert_allclose(points.biases[0], bias + model.own[1])
     rising = np.cumsum(np.exp(rises))
     inner = np.concatenate([np.zeros(1 if model.ties else 2), rising, [np.inf]])
     np.testing.assert_allclose(points.thresholds[0], inner)
-
-    # as people read them
-    weights = np.outer(points.discounts[0], gains)
-    np.testing.assert_allclose(model.curves(theta).weights, weights, atol=1e-12)
 
 
 def charge(slopes, mean, spread, ridge):
@@ -100,7 +96,7 @@ def test_the_prior_is_that_of_its_formula(seed):
     near, target = 1.0, (np.zeros(len(alpha)), np.log(falls) if model.falling else 0 * falls)
     if model.target is not None:
         gain_mean = fall_mean = 0.0
-        near, target = PRIOR.near_target, model.target
+        near, target = PRIOR.near_target, np.split(model.target, [len(alpha)])
     expected = target[1]
     if model.target is not None and model.falling:
         expected = np.maximum(expected, np.log(0.05 * falls))  # a flatter one counts as r^-0.05
@@ -122,8 +118,8 @@ def test_the_prior_is_that_of_its_formula(seed):
     assert model.prior.at(theta[None])[0][0] == pytest.approx(total)
 
     # of raters, by how much each differs; the objective is the sum
-    own = model.own_logits @ model.own_logits / PRIOR.own_error**2
-    own += model.own_biases @ model.own_biases / BIAS_SPREAD**2
+    own = model.own[0] @ model.own[0] / PRIOR.own_error**2
+    own += model.own[1] @ model.own[1] / BIAS_SPREAD**2
     loss = pairs.sums(model.points(theta[None]), VALUE).loss[0]
     value = Objective(model, pairs, 0.7).values(theta[None])[0]
     assert value == pytest.approx(0.7 * loss + total + 0.5 * own)
@@ -160,16 +156,17 @@ def test_curves_and_their_logarithms_are_the_same_metric():
         gains = np.cumsum(rng.exponential(1, 5))
         discounts = np.sort(rng.exponential(1, 10))[::-1]
         start = model.starts(np.zeros((1, 13)), 1.0)[0]
-        dcg = DCG(*model.curves(with_curves(model, start, gains, discounts)).scaled)
+        theta = with_curves(model, start, DCG(gains, discounts))
+        dcg = model.points(theta[None]).dcg
         wanted = (gains - gains[0]) / (gains[-1] - gains[0])
         np.testing.assert_allclose(dcg.gains, wanted, atol=1e-12)
         np.testing.assert_allclose(dcg.discounts, discounts / discounts[0], rtol=1e-9)
 
     # free discounts rise and fall; with falling ones, those that rise are cut
     free = replace(model, falling=False)
-    curves = free.curves(with_curves(free, start, gains, discounts[::-1]))
-    np.testing.assert_allclose(curves.discounts, discounts[::-1] / discounts.sum(), rtol=1e-9)
-    cut = log_curves(gains, discounts[::-1])[1]
+    dcg = free.points(with_curves(free, start, DCG(gains, discounts[::-1]))[None]).dcg
+    np.testing.assert_allclose(dcg.discounts, (discounts / discounts[-1])[::-1], rtol=1e-9)
+    cut = log_curves(gains, discounts[::-1])[4:]
     assert np.exp(cut).max() == pytest.approx(3e-4)
 
 

@@ -7,10 +7,14 @@ from hypothesis import strategies as st
 
 from dcglearn.foundation import threads as chunks
 from dcglearn.learning import pair_sums as kernel
-from dcglearn.learning.pair_sums import pair_sums
+from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.logs.visibility import encode
 
 ONE = np.ones(1)
+
+
+def pair_sums(first, second, margin, weight, weights, curvature=True):
+    return QPPairs(first, second, margin, weight).evaluate(weights, curvature)
 
 
 def twin(first, second, margin, weight, weights):

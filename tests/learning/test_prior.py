@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 
 from dcglearn.learning.curves import Model
-from dcglearn.learning.prior import FREEDOM, KNEE, Normal, Prior, Slopes
+from dcglearn.learning.prior import FREEDOM, KNEE, Normal, Prior
 
 
 def random_prior(seed):
@@ -13,27 +13,22 @@ def random_prior(seed):
     rng = np.random.default_rng(seed)
     p = 8
     sizes = [(0, 4), (1, 2), (3, 5)][seed % 3]
-    curves = [
-        Slopes(rng.normal(size=(n, p)), rng.normal(size=n), *rng.uniform(0.5, 2, 2)) for n in sizes
-    ]
+    bends = [(rng.normal(size=(n, p)), rng.normal(size=n)) for n in sizes]
     normals = [Normal(rng.normal(size=(n, p)), *rng.uniform(0.5, 2, 2)) for n in (2, 0, 1)]
     ridge = [0.0, 1.0, 7.0][seed % 3]
-    return Prior.of(curves, normals, ridge), curves, normals, ridge, rng.normal(0, 1, (3, p))
+    return Prior.of(bends, normals, ridge), bends, normals, ridge, rng.normal(0, 1, (3, p))
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_it_is_the_sum_of_its_parts(seed):
-    prior, curves, normals, ridge, thetas = random_prior(seed)
+    prior, bends, normals, ridge, thetas = random_prior(seed)
     values, *_ = prior.at(thetas)
     for theta, value in zip(thetas, values, strict=True):
         total = 0.0
-        for curve in curves:
-            if len(curve.rows):
-                slopes = curve.rows @ theta - curve.offset
-                bends = np.diff(slopes)
-                h = KNEE**2 * (np.sqrt(1 + (bends / KNEE) ** 2) - 1).sum()
-                total += (FREEDOM + len(bends)) * np.log(1 + ridge * h / FREEDOM)
-                total += 0.5 * ridge * ((slopes.mean() - curve.mean) / curve.spread) ** 2
+        for rows, offsets in bends:
+            bend = rows @ theta - offsets
+            h = KNEE**2 * (np.sqrt(1 + (bend / KNEE) ** 2) - 1).sum()
+            total += (FREEDOM + len(bend)) * np.log(1 + ridge * h / FREEDOM)
         for normal in normals:
             total += 0.5 * (((normal.rows @ theta - normal.mean) / normal.spread) ** 2).sum()
         assert value == pytest.approx(total)
@@ -53,8 +48,8 @@ def test_gradient_and_hessian_are_finite_differences(seed):
 def test_the_cost_of_bends_is_that_of_a_ridge_that_is_integrated_out():
     ridge, m = 2.0, 3
     rng = np.random.default_rng(0)
-    rows, none = np.eye(m + 1), np.zeros(m + 1)
-    prior = Prior.of([Slopes(rows, none, 0.0, 1e9)], [], ridge)
+    none = np.zeros((0, m)), np.zeros(0)
+    prior = Prior.of([(np.eye(m), np.zeros(m)), none], [], ridge)
 
     def z(rho):
         """Return the integral of exp(-rho h) over one bend."""
@@ -74,7 +69,7 @@ def test_the_cost_of_bends_is_that_of_a_ridge_that_is_integrated_out():
     costs, expected = [], []
     for scale in (0.0, 0.1, 1.0, 10.0):
         bends = scale * rng.normal(size=m)
-        costs.append(prior.at(np.append(0.0, np.cumsum(np.append(0.0, bends)))[None, 1:])[0][0])
+        costs.append(prior.at(bends[None])[0][0])
         h = KNEE**2 * (np.sqrt(1 + (bends / KNEE) ** 2) - 1).sum()
         expected.append(log_density(0.0) - log_density(h))
     np.testing.assert_allclose(costs, expected, rtol=1e-5, atol=1e-9)
@@ -86,6 +81,21 @@ MODELS = [
     Model(3, 3, ridge=0.5, falling=False, ties=True),
     Model(4, 6, ridge=6.0, zero=6, sided=True, n_levels=3),
 ]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_mean_slopes_are_charged_as_strongly_as_the_ridge(model):
+    # straight lines bend nowhere: along them the prior of their mean slopes is all that changes
+    at, ranks = model.places, np.arange(1.0, model.depth + 1)
+    falls = np.diff(np.log(ranks))
+    for slope, spread in ((-0.7, 2.5), (1.5, 2.5)) if model.falling else ((0.4, 1.0), (2.0, 1.0)):
+        ends = np.zeros((2, at.n))
+        ends[0, at.delta] = np.log(falls) + slope if model.falling else falls * slope
+        centre = -1.2 if model.falling else 0.0
+        ends[1, at.delta] = np.log(falls) + centre if model.falling else falls * centre
+        rise, none = model.prior.at(ends)[0]
+        cost = 0.5 * model.ridge * ((slope - centre) / spread) ** 2
+        assert rise - none == pytest.approx(cost, abs=1e-9)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -12,6 +12,7 @@ from dcglearn.learning.fit import fit_log
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.raters import LIMITS, with_raters
+from tests.learning.makers import value_and_slope
 from tests.makers import random_log
 
 KINDS = [(sided, verdicts) for sided in (False, True) for verdicts in (False, True)]
@@ -44,18 +45,16 @@ class Joint:
         model = objective.model
         self.kinds = np.flatnonzero([model.with_errors, model.sided])
         self.n = model.places.n
-        own = LIMITS[:, self.kinds].repeat(len(model.own_logits), axis=1)
+        own = LIMITS[:, self.kinds].repeat(model.own.shape[1], axis=1)
         self.bounds = [np.append(a, b) for a, b in zip(model.bounds, own, strict=True)]
 
     def vector(self, objective, theta):
-        model = objective.model
-        own = np.stack([model.own_logits, model.own_biases])
-        return np.append(theta, own[self.kinds])
+        return np.append(theta, objective.model.own[self.kinds])
 
     def parts(self, x):
-        own = np.zeros((2, len(self.objective.model.own_logits)))
+        own = np.zeros(self.objective.model.own.shape)
         own[self.kinds] = x[self.n :].reshape(len(self.kinds), -1)
-        model = replace(self.objective.model, own_logits=own[0], own_biases=own[1])
+        model = replace(self.objective.model, own=own)
         return replace(self.objective, model=model), x[: self.n]
 
     def value(self, x):
@@ -64,11 +63,11 @@ class Joint:
 
     def with_gradient(self, x):
         objective, theta = self.parts(x)
-        value, gradient = objective.with_gradient(theta)
+        value, gradient = value_and_slope(objective, theta)
         model = objective.model
         sums = objective.pairs.sums_of_raters(model.points(theta[None]))
-        prior = model.own_logits / PRIOR.own_error**2, model.own_biases / BIAS_SPREAD**2
-        own = objective.share * sums.slopes.T + np.stack(prior)
+        spreads = np.array([[PRIOR.own_error], [BIAS_SPREAD]])
+        own = objective.share * sums.slopes.T + model.own / spreads**2
         return value, np.append(gradient, own[self.kinds])
 
     def differences(self, x):
@@ -96,7 +95,7 @@ def test_raters_and_what_is_common_are_the_best_with_given_curves(seed, sided, v
     log = judged((60, 200, 600)[seed], seed, sided=sided, verdicts=verdicts)
     fit = fit_log(log, DCGOptions())
     model = fit.function.model
-    nobody = replace(model, own_logits=np.zeros(5), own_biases=np.zeros(5))
+    nobody = replace(model, own=np.zeros((2, 5)))
     start = replace(fit.function, model=nobody)
     at = model.places
     found, theta = with_raters(start, fit.theta)

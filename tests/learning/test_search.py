@@ -1,14 +1,17 @@
 """The bounded Newton descent and the search: steps against solvers, ends against referees."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, minimize
 
 from dcglearn.learning import search as search_module
-from dcglearn.learning.curves import Model, family, known_curves, log_metrics
+from dcglearn.learning.curves import Model, family, known_curves, log_curves
 from dcglearn.learning.objective import Local, Objective
 from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import Ends, _sample_sizes, dense_steps, descend, search
+from tests.learning.makers import value_and_slope
 from tests.makers import random_log, refused
 
 
@@ -149,7 +152,7 @@ def beyond_referee(seed):
     starts = [model.starts(known_curves(5, 10, True), softer) for softer in (0.0, 1.5, 3.0)]
     found = search(objective, starts)
     theta, value = found.theta[found.best], found.value
-    _, gradient = objective.with_gradient(theta)
+    _, gradient = value_and_slope(objective, theta)
     moved = np.clip(theta - gradient, *model.bounds) - theta
     assert found.converged[found.best] and np.abs(moved).max() <= 1e-3
 
@@ -157,7 +160,9 @@ def beyond_referee(seed):
     options = {"maxiter": 5000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
     how = {"method": "L-BFGS-B", "jac": True, "bounds": bounds, "options": options}
     lowest = objective.lowest(np.concatenate(starts), 2)
-    referee = min(minimize(objective.with_gradient, start, **how).fun for start in lowest)
+    referee = min(
+        minimize(partial(value_and_slope, objective), start, **how).fun for start in lowest
+    )
     return (value - referee) / abs(referee)
 
 
@@ -195,5 +200,5 @@ def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
 def test_an_objective_that_is_not_finite_is_refused():
     log = random_log(20)
     pairs, model = Pairs.plain(log.preferred, log.other, np.ones(1)), Model(10, 5)
-    starts = [model.starts(log_metrics(family(5, 10)))]
+    starts = [model.starts(np.array([log_curves(*metric) for metric in family(5, 10)]))]
     refused("not finite at any start", search, Objective(model, pairs, np.inf), starts)

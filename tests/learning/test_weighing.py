@@ -11,6 +11,7 @@ from dcglearn.learning.weighing import LEAST, mean_dcg, weighed
 from dcglearn.metrics.reading import metric
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.fit_learner import fit_learner
+from tests.learning.makers import value_and_slope
 from tests.makers import random_lists, random_log, refused, rich_log
 
 OTHER = DCG([0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02])
@@ -57,10 +58,10 @@ def test_a_mean_has_a_best_gain_and_a_first_discount_of_exactly_one():
 def test_the_judges_are_those_that_fit_best_with_the_mean(noisy):
     fit, dcg = noisy.fit_, noisy.dcg_
     at = fit.model.places
-    theta = with_curves(fit.model, fit.theta, dcg.gains, dcg.discounts)
-    theta[at.sharpness] = np.log(noisy.curves_.sharpness)
+    theta = with_curves(fit.model, fit.theta, dcg)
+    theta[at.sharpness] = np.log(fit.points.discounts.sum())
     theta[at.error] = np.log(noisy.error_rate_ / (1 - noisy.error_rate_))
-    value, slope = fit.function.with_gradient(theta)
+    value, slope = value_and_slope(fit.function, theta)
     np.testing.assert_allclose(slope[[at.sharpness.start, at.error.start]], 0, atol=0.01)
 
     # which free curves fit better

@@ -13,6 +13,7 @@ from dcglearn.reading.contract import JUDGEMENT
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_preferences
 from tests.makers import refused
+from tests.tables import table
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "file_formats.md"
 VALUES = {
@@ -27,11 +28,11 @@ VALUES = {
 
 def log_with(name):
     return Preferences(
-        [[2, 1], [1, 0], [0, 0]], [[0, 1], [2, 0], [1, 0]], **{name: VALUES[COLUMNS[name].kind]}
+        [[2, 1], [1, 0], [0, 0]], [[0, 1], [2, 0], [1, 0]], **{name: VALUES[COLUMNS[name]["kind"]]}
     )
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@table("name", COLUMNS)
 def test_every_column_is_cut_saved_and_read(tmp_path, name):
     log = log_with(name)
     values = getattr(log, name)
@@ -53,9 +54,11 @@ def test_a_line_that_lacks_a_number_counts_as_one(tmp_path):
     assert log.weight.tolist() == [2, 1]
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@table("name", COLUMNS)
 def test_every_column_needs_a_value_a_pair(name):
-    refused(name, Preferences, [[1, 0]], [[0, 1]], **{name: np.array(VALUES[COLUMNS[name].kind])})
+    refused(
+        name, Preferences, [[1, 0]], [[0, 1]], **{name: np.array(VALUES[COLUMNS[name]["kind"]])}
+    )
 
 
 def test_an_unknown_column_is_refused():
@@ -75,9 +78,9 @@ def meanings():
     return dict(described)
 
 
-@pytest.mark.parametrize("name", [name for name in COLUMNS if name != "tie"])
+@table("name", [name for name in COLUMNS if name != "tie"])
 def test_the_page_of_formats_shows_every_column(name):
-    ends = ("_a", "_b") if COLUMNS[name].kind == "documents" else ("",)
+    ends = ("_a", "_b") if COLUMNS[name]["kind"] == "documents" else ("",)
     keys = [f"`{JUDGEMENT[f'{name}{end}'].names.split()[0]}`" for end in ends]
     meaning = meanings()[name]
     said = meaning[0].lower() + meaning[1:]

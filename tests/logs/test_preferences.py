@@ -15,6 +15,7 @@ from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
 from tests.makers import TRUTH, random_log, refused, rows
+from tests.tables import table
 
 
 def test_the_papers_vector():
@@ -28,7 +29,7 @@ def test_pairs_as_one_array_or_two():
     assert rows(Preferences(pairs)) == rows(Preferences(pairs[:, 0], pairs[:, 1]))
 
 
-@pytest.mark.parametrize(
+@table(
     ("index", "expected"),
     [
         (2, [2]),
@@ -48,7 +49,7 @@ def test_indexing_is_that_of_an_array(index, expected):
     assert part.rater.tolist() == [log.rater[i] for i in expected]
 
 
-@pytest.mark.parametrize(("index", "message"), [(6, "6"), ((0, 1), "too many indices")])
+@table(("index", "message"), [(6, "6"), ((0, 1), "too many indices")])
 def test_indexing_that_has_no_meaning(index, message):
     with pytest.raises(IndexError, match=message):
         random_log(6)[index]
@@ -78,7 +79,7 @@ def test_documents_become_columns():
         refused("same 3 documents", Preferences.from_documents, [["c", "a", "b"]], [other])
 
 
-@pytest.mark.parametrize(
+@table(
     ("columns", "words"),
     [
         ({"weight": [1, 0]}, r"weight\[1\]: 0 is not positive"),
@@ -141,7 +142,7 @@ def test_split_is_a_partition_and_repeats():
     assert rows(log.split(0.8, random_state=2)[0]) != rows(first)
 
 
-@pytest.mark.parametrize("by", ["rater", "query"])
+@table("by", ["rater", "query"])
 def test_split_keeps_clusters_whole(by):
     log = random_log(100, **{by: np.arange(100) % 7})
     first, second = log.split(0.5, random_state=0, by=by)

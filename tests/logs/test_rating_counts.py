@@ -4,10 +4,9 @@ from collections import Counter
 
 import numpy as np
 import polars as pl
-import pytest
 
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import read_preferences, read_ratings
+from dcglearn.reading.read import native_frame, read_ratings
 from tests.makers import rated_pairs, refused
 
 LISTS = np.random.default_rng(0).integers(0, 3, (60, 2))
@@ -46,59 +45,24 @@ def test_the_counts_are_those_of_the_lines_and_a_subset_keeps_those_of_its_lists
     assert log.merged().ratings is None and Preferences(log.preferred, log.other).ratings is None
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
-def test_saving_keeps_the_counts(tmp_path, suffix):
-    log = rated_pairs(LISTS, RATINGS, GROUPS, segment=np.tile(["new", "old"], 30))
-    path = tmp_path / f"log.{suffix}"
-    if suffix == "csv":
-        texts = [pl.col(side).cast(pl.List(pl.String)).list.join(" ") for side in ("a", "b")]
-        log.to_polars().with_columns(texts).write_csv(path, separator="\t")
-    else:
-        log.save(path)
-    again = read_preferences(path)
-    assert counted(again) == counted(log)
-    assert again.segment.tolist() == log.segment.tolist()
-    before = log.to_polars().drop("ratings_a", "ratings_b", "segment")
-    assert read_preferences(before).ratings is None and read_preferences(before).segment is None
+def test_the_pairs_of_ratings_are_not_saved_without_them(tmp_path):
+    log = rated_pairs(LISTS, RATINGS, GROUPS)
+    for write in (log.to_polars, lambda: log.save(tmp_path / "log.jsonl")):
+        refused("say less than the ratings: keep these, which read_ratings reads", write)
 
 
-def test_the_winner_says_which_list_the_counts_belong_to():
-    rows = [
-        {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1 4:2", "ratings_b": "1:1"},
-        {"a": [1], "b": [2], "winner": "b", "ratings_a": "3:1 4:2", "ratings_b": "5:7"},
-    ]
-    log = read_preferences(rows)
-    assert counted(log) == {
-        ("", "", 1, 3.0): 1,
-        ("", "", 1, 4.0): 2,
-        ("", "", 0, 1.0): 1,
-        ("", "", 2, 5.0): 7,
+def test_rated_lists_are_written_row_for_row():
+    rows = {
+        "list": LISTS.tolist(),
+        "rating": RATINGS,
+        "user": GROUPS,
+        "segment": ["new", "old"] * 30,
     }
-
-
-@pytest.mark.parametrize("text", ["3", "3:0", 3])
-def test_bad_counts_are_refused(text):
-    row = {"a": [1], "b": [0], "winner": "a", "ratings_a": text, "ratings_b": "1:1"}
-    refused(f"'{text}' is no count of ratings such as '2:1 4:12'", read_preferences, [row])
-
-
-def test_every_row_has_counts_or_none_has():
-    row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1", "ratings_b": "1:1"}
-    rows = [row, row | {"ratings_a": None}]
-    refused(
-        r"the list \[1\] has the ratings '3:1' on one line and '' on another",
-        read_preferences,
-        rows,
-    )
-
-
-def test_counts_of_one_side_and_counts_that_contradict_each_other_are_refused():
-    row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1"}
-    refused("ratings_a and ratings_b go together", read_preferences, [row])
-    rows = [row | {"ratings_b": "1:1"}, row | {"b": [2], "ratings_a": "3:2", "ratings_b": "2:2"}]
-    refused(
-        r"list \[1\] has the ratings '3:1' on one line and '3:2' on another", read_preferences, rows
-    )
+    source = pl.DataFrame(rows, strict=False)
+    frame, _ = native_frame(source, ratings=True, as_is=True)
+    log, again = (read_ratings(one, as_is=True) for one in (source, frame))
+    assert frame.columns == ["list", "rating", "group", "segment"] and len(frame) == 60
+    assert counted(again) == counted(log) and again.weight.tolist() == log.weight.tolist()
 
 
 def test_lists_are_compared_within_their_segment(tmp_path):

@@ -1,12 +1,12 @@
 """Rows that may repeat."""
 
 import numpy as np
-import pytest
 
 from dcglearn.logs.unique_rows import n_distinct, unique_rows
+from tests.tables import table
 
 
-@pytest.mark.parametrize("n_grades", [2, 5])
+@table("n_grades", [2, 5])
 def test_distinct_rows_are_numbered_in_order_and_counted(n_grades):
     for seed in range(200):
         rng = np.random.default_rng(seed)

@@ -9,12 +9,13 @@ from dcglearn.logs import visibility
 from dcglearn.logs.visibility import encode
 from dcglearn.reading.preferences import Preferences
 from tests.makers import PAPER_LIST, random_log
+from tests.tables import table
 
 
 class TestWhatTheLogCanSee:
     """The structural rank of each kind of lists, and its sentence."""
 
-    @pytest.mark.parametrize(
+    @table(
         ("kind", "rank", "words"), [("permutations", 36, 2), ("free", 40, 1), ("unknown", 50, 0)]
     )
     def test_structural_ranks(self, kind, rank, words):

@@ -18,6 +18,7 @@ from dcglearn.losses import rank_kernel
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 from tests.losses import twins
 from tests.makers import refused
+from tests.tables import table
 
 LEARNED = DCG([0, 0.3, 0.2, 1.4], [1, 0.8, 0.8, 0.85, 0.3, 0.0])
 LOG2 = DCG.standard(4, 5)
@@ -133,8 +134,8 @@ def test_equals_the_twin(name, sizes, seed, scale):
     assert close(gradient, direction, 1e-9)
 
 
-@pytest.mark.parametrize("name", TWINS)
-@pytest.mark.parametrize("gap", [0.0, 1e-8, 1e8])
+@table("name", TWINS)
+@table("gap", [0.0, 1e-8, 1e8])
 def test_extreme_gaps_are_finite_and_equal_the_twin(name, gap):
     loss, twin = TWINS[name]
     f = gap * np.array([0.0, 3, 1, 2, 5, 8, 4, 7])
@@ -149,10 +150,8 @@ def test_extreme_gaps_are_finite_and_equal_the_twin(name, gap):
     )
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in LOSSES if name != "SHFSDCG, annealed"]
-)  # the width is a constant
-@pytest.mark.parametrize("sizes", [[1], [2], [9, 1, 0, 7]], ids=str)
+@table("name", [name for name in LOSSES if name != "SHFSDCG, annealed"])
+@table("sizes", [[1], [2], [9, 1, 0, 7]])
 def test_gradient_is_the_derivative(name, sizes):
     f, y, offsets = queries(sizes, seed=3, scale=0.5)
     f = apart(f)
@@ -160,7 +159,7 @@ def test_gradient_is_the_derivative(name, sizes):
     assert close(LOSSES[name](f, *rest)[1], difference(LOSSES[name], f, *rest))
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@table("name", LOSSES)
 def test_gradient_without_a_relevant_document(name):
     f, y = apart(queries([6], seed=4)[0]), np.zeros(6, int)
     value, gradient = LOSSES[name](f, y)
@@ -172,10 +171,8 @@ def test_gradient_without_a_relevant_document(name):
         assert not gradient.any()
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(
-    "dcg", [*textbook_dcgs(4, 5).values(), DCG.standard(4, 5, discount="letor"), LEARNED], ids=repr
-)
+@table("metric", METRICS)
+@table("dcg", [*textbook_dcgs(4, 5).values(), DCG.standard(4, 5, discount="letor"), LEARNED])
 def test_gradient_for_every_dcg(metric, dcg):
     f, y, _ = queries([9], seed=5)
     f, loss = (
@@ -189,8 +186,8 @@ def test_gradient_for_every_dcg(metric, dcg):
     assert close(gradient, difference(loss, f, y))
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("kind", ["gains", "discounts"])
+@table("metric", METRICS)
+@table("kind", ["gains", "discounts"])
 def test_ten_times_the_dcg_is_the_same_loss(metric, kind):
     f, y, offsets = queries([20, 12], seed=6)
     for dcg in (LEARNED, LOG2, DCG.standard(4, 7, "linear", "rbp0.8")):
@@ -207,10 +204,8 @@ SHARP = {
 }
 
 
-@pytest.mark.parametrize("name", SHARP)
-@pytest.mark.parametrize(
-    "dcg", [*textbook_dcgs(4, 5).values(), DCG([0, 0.3, 0.2, 1.4], [1, 0.8, 0.75, 0.3])], ids=repr
-)
+@table("name", SHARP)
+@table("dcg", [*textbook_dcgs(4, 5).values(), DCG([0, 0.3, 0.2, 1.4], [1, 0.8, 0.75, 0.3])])
 def test_sharpened_it_is_the_dcg(name, dcg):
     loss = SHARP[name](dcg)
     for seed in range(5):
@@ -225,7 +220,7 @@ def test_sharpened_it_is_the_dcg(name, dcg):
         assert plain == pytest.approx(dcg.score(ranked), abs=smallest * dcg.gains.max())
 
 
-@pytest.mark.parametrize("name", ["SmoothNDCG", "SoftRankNDCG"])
+@table("name", ["SmoothNDCG", "SoftRankNDCG"])
 def test_discounts_that_rise_or_are_negative_act_as_they_are(name):
     dcg = DCG([-0.5, 0.3, 0.2, 1.4], [0.5, 1, -0.2, 0.3, 0.1])
     for seed, size in enumerate([2, 3, 4, 5, 9, 20]):
@@ -256,7 +251,7 @@ SHARP_AP = [
 ]
 
 
-@pytest.mark.parametrize("loss", SHARP_AP, ids=repr)
+@table("loss", SHARP_AP)
 def test_sharpened_average_precision(loss):
     for seed in range(8):
         f, y, _ = queries([4 + seed], seed)
@@ -266,7 +261,7 @@ def test_sharpened_average_precision(loss):
     assert loss([3.0, 2.0, 1.0], [2, 0, 0])[0] == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", ["SmoothNDCG", "SmoothAP", "RankHinge", "GBRank"])
+@table("name", ["SmoothNDCG", "SmoothAP", "RankHinge", "GBRank"])
 def test_at_ties_the_gradient_lies_between_the_one_sided_derivatives(name):
     loss = {"SmoothNDCG": dl.losses.SmoothNDCG(LOG2, 0.5)}.get(name, LOSSES.get(name))
     y = np.array([0, 3, 2, 1, 3, 0])
@@ -282,7 +277,7 @@ def test_at_ties_the_gradient_lies_between_the_one_sided_derivatives(name):
             assert sides[0] - 1e-5 <= gradient[i] <= sides[1] + 1e-5
 
 
-@pytest.mark.parametrize("name", [n for n in LOSSES if n not in ("Regression", "RegSHFSDCG")])
+@table("name", [n for n in LOSSES if n not in ("Regression", "RegSHFSDCG")])
 def test_only_differences_of_scores_matter(name):
     f, y, offsets = queries([30, 25], seed=7)
     gradient = LOSSES[name](f, y, offsets)[1]
@@ -291,7 +286,7 @@ def test_only_differences_of_scores_matter(name):
     assert close(LOSSES[name](f + 4, y, offsets)[1], gradient, 1e-11)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@table("name", LOSSES)
 def test_documents_of_a_query_come_in_any_order(name):
     f, y, offsets = queries([30, 25], seed=8)
     turn = np.r_[
@@ -302,11 +297,13 @@ def test_documents_of_a_query_come_in_any_order(name):
     assert close(second[1], first[1][turn], 1e-12)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+OF_OWN_UNIT = (dl.losses.RegSHFSDCG, dl.losses.Regression, dl.losses.ListNet)
+"""Losses whose scores have a unit of their own: that of gains, or of log probabilities."""
+
+
+@table("name", [name for name, loss in LOSSES.items() if not isinstance(loss, OF_OWN_UNIT)])
 def test_scaled_scores_and_sharpness_are_the_same_loss(name):
     loss = LOSSES[name]
-    if isinstance(loss, (dl.losses.RegSHFSDCG, dl.losses.Regression, dl.losses.ListNet)):
-        pytest.skip("scores have a unit of their own: that of gains, or of log probabilities")
     f, y, _ = queries([30], seed=9)
     there = loss.for_scale(7.0)(7.0 * f, y)
     here = loss(f, y)
@@ -315,7 +312,7 @@ def test_scaled_scores_and_sharpness_are_the_same_loss(name):
     assert close(7 * there[1], factor * here[1], 1e-10)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@table("name", LOSSES)
 def test_bytes_do_not_depend_on_threads(name, monkeypatch):
     monkeypatch.setattr(
         rank_kernel, "CHUNK_PAIRS", 200
@@ -337,7 +334,7 @@ KINDS = [getattr(dl.losses, name) for name in dl.losses.__all__ if name != "Obje
 KINDS = [kind for kind in KINDS if inspect.isclass(kind) and issubclass(kind, dl.losses.Objective)]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@table("kind", KINDS)
 def test_every_parameter_but_the_dcg_has_a_default_and_parameters_make_the_same_objective_again(
     kind,
 ):
@@ -364,7 +361,7 @@ def test_a_change_of_parameters_forgets_what_was_computed_from_them_and_a_bad_on
     assert loss == dl.losses.ApproxNDCG(LOG2, alpha=2.0)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@table("name", LOSSES)
 def test_hostile_input_is_named(name):
     loss = LOSSES[name]
     f, y = np.zeros(4), np.array([0, 1, 2, 3])
@@ -389,7 +386,7 @@ def test_hostile_input_is_named(name):
         refused(r"grades\[0\] = 4 is not a grade of the DCG's scale, 0..3", loss, f, [4, 0, 0, 0])
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@table("name", LOSSES)
 def test_odd_but_good_input(name):
     loss = LOSSES[name]
     assert loss([], []) == (0.0, pytest.approx(np.zeros(0)))
@@ -412,7 +409,7 @@ def test_an_empty_query_adds_nothing():
     assert not gradient[:2].any()
 
 
-@pytest.mark.parametrize(
+@table(
     "make",
     [
         lambda: dl.losses.ApproxNDCG(LOG2, alpha=0),
@@ -444,7 +441,7 @@ def test_a_dcg_without_a_positive_discount_has_no_smooth_form():
 SCORES, GRADES, OFFSETS = [0.3, 0.1, 0.2, 0.5, -0.4], [0, 2, 1, 0, 1], [0, 3, 5]
 
 
-@pytest.mark.parametrize("kind", [*METRICS, dl.losses.ListNet, dl.losses.Regression])
+@table("kind", [*METRICS, dl.losses.ListNet, dl.losses.Regression])
 def test_a_loss_takes_a_name_and_a_file(kind, tmp_path):
     dcg = DCG.standard(3, 3, "exponential")
     dcg.save(tmp_path / "dcg.json")

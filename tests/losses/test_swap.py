@@ -21,6 +21,7 @@ from dcglearn.losses import (
 )
 from dcglearn.losses.objective import check
 from dcglearn.metrics.dcg import DCG
+from tests.tables import table
 
 STEEP = DCG([0, 1, 4, 30], [1, 0.95, 0.9, 0.85, 0.8])
 PENALTY = DCG([-1.0, 0.5, 0.5, 2.0], [1, 0.4, 0.2])
@@ -115,7 +116,7 @@ def random_batch(n=60, seed=0):
     return rng.normal(size=n), rng.integers(0, 4, n), np.array([0, n // 3, n // 3, n])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@table("kind", KINDS)
 def test_what_must_not_matter(kind):
     f, y, offsets = random_batch()
     loss = kind(STEEP, alpha=3.0)
@@ -140,7 +141,7 @@ def test_what_must_not_matter(kind):
     np.testing.assert_allclose(scaled, (direction / 10, bend / 100), rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@table("kind", KINDS)
 def test_swaps_are_weighed_by_log2_too(kind):
     loss = kind(DCG([0, 1], [3.0, 0.3]))
     own = kind(loss.dcg)._with_tail(4)
@@ -152,7 +153,7 @@ def test_swaps_are_weighed_by_log2_too(kind):
     np.testing.assert_array_equal(alone.swap_discounts(4), own)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@table("kind", KINDS)
 def test_scores_far_apart(kind):
     f, y, offsets = random_batch()
     near = kind(STEEP, alpha=10.0)

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import dcglearn as dl
 from tests.makers import refused
+from tests.tables import table
 
 HALF = dl.DCG([-0.2, 0.5, 1], [1, 0.6, 0.4], power=0.5)
 
@@ -38,7 +39,7 @@ def test_ndcg_is_that_of_the_sum_among_lists_of_one_length_and_else_refused():
     refused("no ideal among lists of different lengths", HALF.ndcg, lists)
 
 
-@pytest.mark.parametrize("power", [-0.1, 1.5, np.inf, None, True, "1"])
+@table("power", [-0.1, 1.5, np.inf, None, True, "1"])
 def test_another_power_is_refused(power):
     refused("power", dl.DCG, [0, 1], [1], power=power)
 
@@ -60,7 +61,7 @@ def test_it_says_how_lengths_count():
     assert "power of the number of results  0.5000" in str(HALF)
     assert repr(HALF).endswith("power=0.5)")
     assert HALF.table.row(-1) == ("power of the number of results", 0.5)
-    assert HALF.normalised().power == HALF.map_grades({0: 0, 1: 2}).power == 0.5
+    assert HALF.normalised().power == HALF.map_grades([0, 2]).power == 0.5
 
 
 def test_evaluation_divides_by_the_results_that_are_there():
@@ -74,9 +75,7 @@ def test_evaluation_divides_by_the_results_that_are_there():
     refused("averages", dl.evaluate, judgements, runs, {"half": HALF}, bounds=True)
 
 
-@pytest.mark.parametrize(
-    "export", ["to_lightgbm", "to_python", "to_sql", "to_quepid", "lightgbm_callables"]
-)
+@table("export", ["to_lightgbm", "to_python", "to_sql", "to_quepid", "lightgbm_callables"])
 def test_tools_that_add_up_refuse_it(export):
     refused("divides by the number of results", getattr(dl.exports, export), HALF)
 

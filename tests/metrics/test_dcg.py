@@ -15,6 +15,7 @@ from dcglearn.io import encode
 from dcglearn.metrics.dcg import normalised_values
 from dcglearn.trust import identifiable_similarity, similarity
 from tests.makers import TRUTH, refused
+from tests.tables import table
 
 floats = st.floats(-100, 100, allow_nan=False)
 vectors = st.lists(floats, min_size=1, max_size=5)
@@ -111,7 +112,7 @@ NO_METRIC = (
 )
 
 
-@pytest.mark.parametrize(
+@table(
     ("word", "message"),
     [
         *(
@@ -134,7 +135,7 @@ NO_METRIC = (
         ("no/linear-log2", "no/linear-log2 does not exist; check the name"),
         ("linear-log2/", "linear-log2/ does not exist; check the name"),
         (Path("linear-log2"), "linear-log2 does not exist; check the name"),
-        ("/", "/ is a folder; name a file in it"),
+        ("/", "/ is a folder; name a file"),
         ("../linear\0.json", "cannot be the name of a file"),
         ("\ud800.json", "cannot be the name of a file"),
         ("a" * 5000 + ".json", "cannot be read"),
@@ -192,7 +193,7 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGED)
+@table("name", DAMAGED)
 def test_damaged_files_are_refused_by_name(name, tmp_path):
     path = tmp_path / "damaged.json"
     path.write_text(DAMAGED[name], encoding="latin-1")
@@ -200,7 +201,7 @@ def test_damaged_files_are_refused_by_name(name, tmp_path):
     refused(rf"damaged\.json.*{reason}", DCG.load, path)
 
 
-@pytest.mark.parametrize(
+@table(
     ("lists", "words"),
     [
         ([[0, 5]], r"grade 5 lies outside -2..4"),
@@ -218,7 +219,7 @@ def test_bad_lists_are_refused(lists, words):
     refused(words, TRUTH.score, lists)
 
 
-@pytest.mark.parametrize("gains", [[], [np.nan], [np.inf], ["a"], [[1]], 3])
+@table("gains", [[], [np.nan], [np.inf], ["a"], [[1]], 3])
 def test_bad_gains_are_refused(gains):
     refused("gains", DCG, gains, [1])
 

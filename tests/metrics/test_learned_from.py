@@ -38,19 +38,22 @@ def test_a_learned_metric_and_its_file_tell_of_the_log(tmp_path, dcglearn):
 def test_values_of_other_grades_or_deeper_come_with_that_sentence(tmp_path):
     dcg = learned()
     graded = replace(dcg, learned_from=replace(dcg.learned_from, grader="a language model"))
-    judged, run = {"q": {"a": 2, "b": 1}}, {"old": {"q": ["b", "a"]}, "new": {"q": ["a", "b"]}}
+    judged, run = (
+        {"q": {"a": 2, "b": 1}},
+        {"old": {"q": {"b": 2, "a": 1}}, "new": {"q": {"a": 2, "b": 1}}},
+    )
     same = dl.evaluate(judged, run, {"own": graded})
     assert not any("learned from" in note for note in same.notes)
 
     # another scale, and discounts that the log did not tell
     deeper = dl.DCG(dcg.gains, [*dcg.discounts, 0.1], learned_from=graded.learned_from)
-    found = dl.evaluate(judged, run, {"own": deeper.map_grades({0: 0, 1: 1, 2: 2, 3: 2})})
+    found = dl.evaluate(judged, run, {"own": deeper.map_grades([0, 1, 2, 2])})
     first = dl.compare_systems(judged, run, {"own": deeper}).notes
     assert any(note.endswith("by a language model, but used on 4 positions") for note in first)
     [note] = [note for note in found.notes if note.startswith("own: learned from 3 judgements by")]
     assert note.endswith("on 3 grades by a language model, but used on 4 positions")
     four = dl.read_judgements(judged, n_grades=4)
-    mapped = dcg.map_grades({0: 0, 1: 1, 2: 2, 3: 2})
+    mapped = dcg.map_grades([0, 1, 2, 2])
     assert any("but used on 4 grades" in note for note in dl.evaluate(four, run, mapped).notes)
 
 

@@ -9,6 +9,7 @@ from dcglearn.losses import ApproxNDCG
 from dcglearn.rankers import RidgeRanker
 from dcglearn.trust import similarity
 from tests.makers import random_log, refused
+from tests.tables import table
 
 LOG = random_log(60)
 SHAPE = LOG.n_grades, LOG.depth
@@ -28,7 +29,6 @@ SUMS = {
     "similarity": lambda m: similarity(m, OTHER),
     "prior": lambda m: dl.DCGLearner(loss="robust", prior=m).fit(LOG).dcg_.gains,
     "start": lambda m: dl.DCGLearner(loss="robust", start=m).fit(LOG).dcg_.gains,
-    "start of W": lambda m: dl.UtilityLearner(max_iter=1, tol=1.0).fit(LOG, start=m).utility_,
     "objective": lambda m: ApproxNDCG(m)(np.arange(LOG.depth) / 10, DOCUMENTS)[0],
     "curve": lambda m: dl.plots.dcg_figure([OTHER, m]).axes[1].lines[1].get_ydata(),
 }
@@ -44,8 +44,8 @@ VALUES = {
 
 
 @pytest.mark.filterwarnings("ignore:no metric orders")
-@pytest.mark.parametrize("function", [*SUMS, *VALUES])
-@pytest.mark.parametrize("word", ["exponential-log2", "ERR", "BestGrade"])
+@table("function", [*SUMS, *VALUES])
+@table("word", ["exponential-log2", "ERR", "BestGrade"])
 def test_a_word_an_object_and_a_file_have_one_value(word, function, tmp_path):
     metric = dl.metric(word, *SHAPE)
     call = (SUMS | VALUES)[function]
@@ -70,9 +70,8 @@ def test_a_word_an_object_and_a_file_have_one_value(word, function, tmp_path):
 def test_what_is_only_true_of_a_dcg_says_so():
     for function in ("compatible", "prior", "objective", "regret", "similarity"):
         for way in ("ERR@3", dl.metric("ERR@3", *SHAPE), "BestGrade@3"):
-            with pytest.raises(dl.InputError) as error:
+            with pytest.raises(dl.InputError, match="DCG"):
                 SUMS[function](way)
-            assert error.value.see == "only-a-dcg", (function, way)
 
 
 @pytest.mark.parametrize("word", ["exponential-log2@5", "ERR@5", "RBP(p=0.5)@5"])
@@ -92,7 +91,7 @@ def test_a_ranker_is_evaluated_by_any_metric_with_an_ideal(word, tmp_path):
     refused("only true of a DCG", RidgeRanker(metric="ERR").fit, QUERIES)
 
 
-@pytest.mark.parametrize("word", ["linear-log2@3", "ERR@3", "BestGradeRank@3"])
+@table("word", ["linear-log2@3", "ERR@3", "BestGradeRank@3"])
 def test_a_truth_is_any_metric(word, tmp_path):
     truth = dl.metric(word, n_grades=4)
     log = dl.simulate.preference_pairs(truth, 40, lists="free", random_state=0)

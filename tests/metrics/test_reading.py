@@ -16,6 +16,7 @@ from dcglearn.metrics.names import MetricName, metric_name
 from dcglearn.metrics.reading import METRICS, ONLY_DCG, SCORING, metric_or_name
 from dcglearn.metrics.textbook import textbook_formula
 from tests.makers import random_log, refused
+from tests.tables import table
 
 FIVE = DCG([0, 1, 3, 7, 15], [1, 0.5], grade_names=["bad", "fair", "good", "excellent", "perfect"])
 JUDGED = {"q": {"a": 2, "b": 1, "c": 0}}
@@ -58,29 +59,29 @@ class TestNames:
 
 class TestScales:
     def test_a_map_takes_gains_by_hand(self):
-        mapped = FIVE.map_grades({0: 0, 1: 2, 2: 4})
+        mapped = FIVE.map_grades([0, 2, 4])
         assert mapped == DCG([0, 3, 15], [1, 0.5], grade_names=["bad", "good", "perfect"])
-        assert FIVE.map_grades({0: 0, 1: 0, 2: 3}).grade_names is None
+        assert FIVE.map_grades([0, 0, 3]).grade_names is None
         np.testing.assert_array_equal(
-            FIVE.utility.map_grades({1: 4, 0: 1}).weights, [[1, 15], [0.5, 7.5]]
+            FIVE.utility.map_grades([1, 4]).weights, [[1, 15], [0.5, 7.5]]
         )
         lists = np.random.default_rng(0).integers(-1, 3, (50, 2))
         np.testing.assert_array_equal(
             mapped.score(lists), FIVE.score(np.where(lists < 0, -1, 2 * lists))
         )
-        assert isinstance(FIVE.utility.map_grades({0: 4}), Utility)
+        assert isinstance(FIVE.utility.map_grades([4]), Utility)
 
     @pytest.mark.parametrize(
-        ("mapping", "words"),
+        ("grades", "words"),
         [
-            ({}, "without a gap"),
-            ({0: 0, 2: 1}, "without a gap"),
-            ({-1: 0, 0: 0}, "0, 1, 2, ..."),
-            ({0: 5}, "metric has 5 gr"),
+            ([], "no grade is given; the metric has 5 grades"),
+            ([0, 5], r"the map of grade 1.*5 grades \(0..4\)"),
+            ([-1], "the map of grade 0"),
+            ([0.5], "the map of grade 0"),
         ],
     )
-    def test_maps_that_do_not_fit(self, mapping, words):
-        refused(words, FIVE.map_grades, mapping)
+    def test_maps_that_do_not_fit(self, grades, words):
+        refused(words, FIVE.map_grades, grades)
 
     def test_an_evaluation_warns_once_and_names_both(self):
         with pytest.warns(ScaleWarning) as said:
@@ -100,7 +101,7 @@ class TestScales:
     @pytest.mark.filterwarnings("error")
     def test_scales_that_match_are_quiet(self):
         evaluate(read_judgements(JUDGED, n_grades=5), RUN, FIVE)
-        evaluate(JUDGED, RUN, FIVE.map_grades({0: 0, 1: 2, 2: 4}))
+        evaluate(JUDGED, RUN, FIVE.map_grades([0, 2, 4]))
         FIVE.ndcg([[1, 0], [2, 0]])
         coherence(FIVE, "linear-log2@2", [2, 1, 0])
         refused(r"judgements, .*: grade 2 lies outside 0\.\.1", read_judgements, JUDGED, n_grades=2)
@@ -121,9 +122,7 @@ WEIGHTS = Utility([[0, 1], [0.5, 0]])
 LEARNER = dl.DCGLearner(loss="robust").fit(random_log(60))
 
 
-@pytest.mark.parametrize(
-    "metric", [DCG_OF_TWO, STOPS, WEIGHTS], ids=lambda metric: type(metric).__name__
-)
+@table("metric", [DCG_OF_TWO, STOPS, WEIGHTS])
 def test_objects_and_files_are_read_where_their_kind_is_accepted(metric, tmp_path):
     metric.save(tmp_path / "metric.json")
     for kinds in ((DCG,), SCORING, SCORING, METRICS):
@@ -149,7 +148,7 @@ def test_names_are_read_at_the_size_that_is_known_later():
     assert isinstance(err, MetricName) and dl.metric(err, 5, accept=SCORING).depth == 3
 
 
-@pytest.mark.parametrize(
+@table(
     ("metric", "options", "message"),
     [
         ("exponental-log2", {}, "gain 'exponental' is not one of .*; the nearest is exponential"),

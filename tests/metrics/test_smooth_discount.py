@@ -9,6 +9,7 @@ from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 from dcglearn.metrics.smooth_discount import TILT, Curve, SmoothDiscount
 from dcglearn.metrics.textbook import DISCOUNTS, textbook_discounts
 from tests.makers import refused
+from tests.tables import table
 
 FORMULAS = {
     "log2": lambda r: 1 / np.log2(r + 1),
@@ -19,8 +20,8 @@ FORMULAS = {
 FINE = np.linspace(1, 40, 1951)
 
 
-@pytest.mark.parametrize("name", FORMULAS)
-@pytest.mark.parametrize("factor", [1.0, 10.0, 1 / 3])
+@table("name", FORMULAS)
+@table("factor", [1.0, 10.0, 1 / 3])
 def test_textbook_vectors_keep_their_closed_form(name, factor):
     smooth = SmoothDiscount.of(factor * textbook_discounts(name, 10))
     assert smooth.kind != Curve.TABLE
@@ -102,7 +103,7 @@ def test_the_tail_is_that_of_log2():
     np.testing.assert_allclose(smooth(ranks), 0.3 * np.log2(4) / np.log2(ranks + 1))
 
 
-@pytest.mark.parametrize("name", DISCOUNTS)
+@table("name", DISCOUNTS)
 def test_every_textbook_discount_is_met_at_whole_ranks(name):
     c = textbook_discounts(name, 10)
     np.testing.assert_allclose(
@@ -110,7 +111,7 @@ def test_every_textbook_discount_is_met_at_whole_ranks(name):
     )
 
 
-@pytest.mark.parametrize("c", [[0.0, 0.0], [-1.0], [0, -1, -2]])
+@table("c", [[0.0, 0.0], [-1.0], [0, -1, -2]])
 def test_no_positive_discount_is_refused(c):
     refused("no discount is positive", SmoothDiscount.of, c)
 

@@ -25,6 +25,7 @@ from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.simulated_queries import letor_queries
 from tests.makers import refused
 from tests.rankers.makers import MINE, TEXTBOOK, assert_refused, by_query, letor, quick, small, tiny
+from tests.tables import table
 
 LONG = tuple(2.0**i for i in range(-2, 7))
 
@@ -46,9 +47,7 @@ class TestTheHeart:
         assert min(ahead) > 0
         assert np.mean(ahead) > 0.03
 
-    @pytest.mark.parametrize(
-        "loss", [ApproxNDCG, SDCG, SmoothNDCG, SHFSDCG, RegSHFSDCG, LambdaRank]
-    )
+    @table("loss", [ApproxNDCG, SDCG, SmoothNDCG, SHFSDCG, RegSHFSDCG, LambdaRank])
     def test_each_direct_method_beats_its_start_by_its_own_metric(self, loss):
         """On held-out queries, the stage chosen on a validation set, mean over seeds."""
         ahead = []
@@ -77,7 +76,7 @@ class TestNothingDependsOnUnits:
             )
             assert scaled == pytest.approx(plain, rel=near)
 
-    @pytest.mark.parametrize("solver", ["cg", "lbfgs", "sgd"])
+    @table("solver", ["cg", "lbfgs", "sgd"])
     def test_units_of_features(self, solver):
         queries = small()
         factors = 2.0 ** np.arange(-6, 6)
@@ -120,7 +119,7 @@ class TestNothingDependsOnUnits:
 
 
 class TestTraining:
-    @pytest.mark.parametrize("solver", ["cg", "lbfgs", "sgd"])
+    @table("solver", ["cg", "lbfgs", "sgd"])
     def test_each_solver_climbs(self, solver):
         queries = small()
         ranker = quick(solver=solver).fit(queries)

@@ -11,7 +11,6 @@ from dcglearn import losses
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.model_files import _decoded, checksum, encoded, load_ranker
 from dcglearn.rankers.pairwise import PairwiseRanker
-from dcglearn.rankers.sparse import SparseRanker
 from tests.makers import refused
 from tests.rankers.makers import MINE, TEXTBOOK, quick, small
 
@@ -23,7 +22,7 @@ class TestFiles:
             quick(annealing=[2.5, 5.0]),
             RidgeRanker(MINE),
             RankSVMRanker(),
-            SparseRanker(MINE, l1=1.0, max_iter=5),
+            quick(l1="path", n_points=3),
         ],
         ids=lambda ranker: type(ranker).__name__,
     )

@@ -15,6 +15,7 @@ from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.simulated_queries import letor_queries
 from tests.makers import refused
 from tests.rankers.makers import assert_refused
+from tests.tables import table
 
 
 class TestQueries:
@@ -122,7 +123,7 @@ class TestLetorShaped:
             ]
             assert values[0] > values[1] + 0.1
 
-    @pytest.mark.parametrize(
+    @table(
         "change",
         [
             {"n_redundant": 43},

@@ -20,14 +20,14 @@ from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.pairwise import PairwiseRanker
 from dcglearn.rankers.queries import Queries
-from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import refused
 from tests.rankers.makers import MINE, quick, small
+from tests.tables import table
 
 
 class TestScikitLearn:
-    @pytest.mark.parametrize(
+    @table(
         ("ranker", "name"),
         [(RidgeRanker(MINE), "l2"), (LinearRanker(ApproxNDCG(MINE), max_iter=3), "loss__alpha")],
     )
@@ -65,7 +65,7 @@ class TestScikitLearn:
         ("ranker", "name", "values"),
         [
             (LinearRanker(ApproxNDCG(MINE), max_iter=3), "l2", [1e-3, 1e3]),
-            (SparseRanker(MINE, n_points=3), "step", [0.1, 0.5]),
+            (LinearRanker(ApproxNDCG(MINE), max_iter=3), "l1", [1e-3, 1e-1]),
             (RankSVMRanker(metric=MINE), "C", [1e-3, 1e3]),
             (RidgeRanker(MINE), "l2", [1e-3, 1e3]),
             (BoostedRanker(metric=MINE, n_trees=5), "num_leaves", [3, 15]),
@@ -130,7 +130,7 @@ RANKERS = [
     quick(),
     RidgeRanker(MINE),
     RankSVMRanker(metric=MINE),
-    SparseRanker(MINE),
+    quick(l1=0.1),
     PairwiseRanker(metric=MINE),
 ]
 if importlib.util.find_spec("lightgbm"):
@@ -141,7 +141,7 @@ if importlib.util.find_spec("lightgbm"):
 class TestBadInput:
     X, y, qid = np.arange(8.0).reshape(4, 2), np.array([0, 1, 2, 0]), np.array([1, 1, 2, 2])
 
-    @pytest.mark.parametrize(
+    @table(
         ("change", "message"),
         [
             ({"qid": np.array([2, 2])}, "look like group sizes"),
@@ -204,7 +204,6 @@ class OneQuery:
 
 SMALL = {
     dl.LinearRanker: {"max_iter": 3},
-    dl.rankers.SparseRanker: {"n_points": 4, "max_iter": 5},
     dl.rankers.RidgeRanker: {},
     dl.rankers.RankSVMRanker: {},
     dl.rankers.PairwiseRanker: {"n_rounds": 1},

@@ -17,6 +17,7 @@ from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import refused
+from tests.tables import table
 
 pytest.importorskip("lightgbm")
 pd = pytest.importorskip("pandas")
@@ -111,7 +112,7 @@ def test_frames_of_polars(of_frame):
     np.testing.assert_array_equal(ranker.predict(frames[1]), of_frame.predict(TEST[0]))
 
 
-@pytest.mark.parametrize(
+@table(
     ("change", "message"),
     [
         (
@@ -134,7 +135,7 @@ def test_frames_that_do_not_fit(of_frame, change, message):
     refused(message, of_frame.predict, change(TEST[0]))
 
 
-@pytest.mark.parametrize(
+@table(
     ("settings", "message"),
     [
         ({"start": np.ones(3)}, "a linear model takes no missing .* BoostedRanker without a start"),

@@ -29,6 +29,7 @@ from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import refused
 from tests.rankers.makers import tiny
+from tests.tables import table
 
 pytest.importorskip("lightgbm")
 STEEP = DCG([0, 1, 9], [1, 0.95, 0.9, 0.85, 0.8])
@@ -156,7 +157,7 @@ def test_long_queries_have_no_limit():
     assert small(SHFSDCG(DCG([0, 1], [1, 0.5])), n_trees=3).fit(queries).score(queries) == 1.0
 
 
-@pytest.mark.parametrize(
+@table(
     ("settings", "words"),
     [
         ({"n_trees": 0}, "n_trees"),

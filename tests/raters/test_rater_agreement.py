@@ -16,6 +16,7 @@ from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.resampling import bootstrap_counts
 from tests.makers import TRUTH, random_lists, refused
+from tests.tables import table
 
 # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section D: four observers, twelve
 # units.
@@ -57,7 +58,7 @@ def alpha_by_pairs(unit, value, ordinal):
     return 1 - (observed / n) / (expected / (n * (n - 1)))
 
 
-@pytest.mark.parametrize("ordinal", [False, True])
+@table("ordinal", [False, True])
 def test_alpha_is_its_definition(ordinal):
     rng = np.random.default_rng(0)
     unit = rng.integers(0, 12, 40)
@@ -105,7 +106,7 @@ RAGGED = {"ann": "aaaaa", "bob": "aaaaa", "cem": "aa__a", "dea": "aaaab", "eva":
 """The verdicts of five raters on five pairs, where one of them differs once."""
 
 
-@pytest.mark.parametrize("docs", [["ab"] * 5, ["ba"] * 5, ["ab", "ba", "ba", "ab", "ba"]])
+@table("docs", [["ab"] * 5, ["ba"] * 5, ["ab", "ba", "ba", "ab", "ba"]])
 def test_alpha_of_verdicts_by_pooled_margins(docs):
     verdicts = [
         line(f"q{i}", rater, winner, docs[i])
@@ -144,8 +145,8 @@ def alpha_by_exchanges(unit, value, ordinal):
     return 1 - (observed / n) / (expected / (n * (n - 1)))
 
 
-@pytest.mark.parametrize("ordinal", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@table("ordinal", [False, True])
+@table("seed", range(4))
 def test_alpha_of_exchangeable_values_is_the_mean_field_formula(ordinal, seed):
     rng = np.random.default_rng(seed)
     unit = np.concatenate([np.repeat(np.arange(6), 2), rng.integers(0, 6, 8)])
@@ -165,8 +166,8 @@ def test_alpha_of_exchangeable_values_is_the_mean_field_formula(ordinal, seed):
     assert alpha.value == pytest.approx(1 - observed / expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("ordinal", [False, True])
-@pytest.mark.parametrize("exchangeable", [False, True])
+@table("ordinal", [False, True])
+@table("exchangeable", [False, True])
 def test_a_rater_who_judged_a_unit_several_times_counts_as_the_mean_over_choices(
     ordinal, exchangeable
 ):
@@ -287,7 +288,7 @@ def test_slope_and_curvature_of_the_likelihood():
     np.testing.assert_allclose((up[1] - down[1]) / (2 * h), curvature, rtol=1e-6)
 
 
-@pytest.mark.parametrize("tie", [0.0, 0.5])
+@table("tie", [0.0, 0.5])
 def test_errors_and_biases_are_recovered_and_their_intervals_hold_their_level(tie):
     rng, n_raters = np.random.default_rng(1), 80
     errors, biases = rng.choice([0.02, 0.1, 0.25], n_raters), rng.choice([-0.8, 0.0, 0.5], n_raters)

@@ -118,15 +118,17 @@ def test_a_named_grade_counts_alone_and_other_columns_are_named(tmp_path, header
     assert f"not used: {others}" in words if others else not words
 
 
-def test_a_table_without_a_grade_is_refused_with_the_columns_that_hold_numbers(tmp_path):
+def test_a_table_without_a_grade_is_refused_with_its_columns(tmp_path):
     text = "query,docid,name,r1,r2,final\nq,a,Lamp,2,3,3\nq,b,Shade,0,,0\n"
     path = written(tmp_path, "q.csv", text)
-    refused(r"numbers stand in r1, r2, final: columns=.'grade': 'final'.", read_judgements, path)
+    refused(r"no 'grade' .*found query, docid, name, r1, r2, final; col", read_judgements, path)
     assert graded(path, columns="grade=final")[0] == {"a": 3, "b": 0}
-    refused("combine them, as those of raters", read_judgements, path, columns="grade=r1..r2")
-    grades, words = graded(path, columns="grade=r1..r2", duplicates="mean")
-    assert grades == {"a": 2.5, "b": 0}
-    assert "1 of 4 documents have no grade" in words and "row 2" in words
+    refused(
+        "names r1, r2; give one; see .* 'Grades of several",
+        read_judgements,
+        path,
+        columns="grade=r1..r2",
+    )
 
 
 @pytest.mark.parametrize("column", ["position", "rank", "score"])
@@ -156,12 +158,8 @@ def test_raters_have_rows_of_their_own():
         "row 1: occurs more than once for its query: the document 'a'; keep one",
         *(read_judgements, frame),
     )
-    for rule, grades in (("mean", (1.5, 4 / 3)), ("median", (1.5, 2)), ("majority", (0, 2))):
-        assert graded(frame, duplicates=rule) == (dict(zip("ab", grades, strict=True)), "")
     assert graded(frame, duplicates="last")[0] == {"a": 0, "b": 0}
-    refused("give one of error, first, last, mean", read_judgements, frame, duplicates="average")
-    run = pl.DataFrame({"query": ["q", "q"], "doc": ["a", "a"], "score": [1, 2]})
-    refused("'mean' is for grades, not for runs", read_runs, run, duplicates="mean")
+    refused("give one of error, first, last", read_judgements, frame, duplicates="average")
 
 
 # what is not judged, and what a grade may not be
@@ -261,33 +259,12 @@ def test_grades_on_a_scale_are_their_places(tmp_path, form, scale, grades, numbe
 # dictionaries
 
 
-@pytest.mark.parametrize(
-    "relevant", [{"a", "b"}, ["a", "b"], ("a", "b"), frozenset("ab"), np.array(["a", "b"])]
-)
-def test_names_of_relevant_documents_have_grade_1(tmp_path, relevant):
-    assert graded({"q": relevant, "r": "a"}, duplicates="first")[0] == {"a": 1, "b": 1}
-    assert dl.evaluate({"q": relevant}, {"m": {"q": ["a", "x", "b"]}}, "nDCG@3").means[0, 0] == (
-        pytest.approx(1.5 / (1 + 1 / np.log2(3)))
-    )
-    path = written(tmp_path, "q.json", json.dumps({"q": sorted(map(str, relevant))}))
-    assert graded(path)[0] == {"a": 1, "b": 1}
-
-
 RUN = [("q1", "d3", 3.0), ("q1", "d1", 2.0), ("q1", "d2", 1.0), ("q2", "d9", 1.0)]
 BY_QUERY = {q: {d: s for other, d, s in RUN if other == q} for q in ("q1", "q2")}
 RUN_FRAME = pl.DataFrame(RUN, ("qid", "docno", "score"), orient="row")
 RUN_FORMS = {
     "scores": BY_QUERY,
     "texts": {q: {d: str(s) for d, s in its.items()} for q, its in BY_QUERY.items()},
-    "names": {q: list(its) for q, its in BY_QUERY.items()},
-    "pairs": {q: [*its.items()] for q, its in BY_QUERY.items()},
-    "dictionaries": {
-        q: [{"doc_id": d, "score": s} for d, s in its.items()] for q, its in BY_QUERY.items()
-    },
-    "frames": {
-        q: pl.DataFrame([*its.items()], ("doc", "score"), orient="row")
-        for q, its in BY_QUERY.items()
-    },
     "frame": RUN_FRAME,
     "pandas": RUN_FRAME.to_pandas(),
     "Arrow": RUN_FRAME.to_arrow(),
@@ -320,9 +297,10 @@ def test_a_missing_score_beside_a_rank_is_refused_by_the_way_out(tmp_path):
 
 
 def test_wrong_dictionaries_are_refused(tmp_path):
-    for source in ({"q": 2}, {"q": {"d": {"e": 1}}}, {"q": [("a", 1, 2)]}, 3):
-        refused("expected .query|grade is|found 3", read_judgements, source)
-    refused("expected .query", read_runs, {"q": {"a", "b"}})
+    for source in ({"q": 2}, {"q": {"d": {"e": 1}}}, {"q": [("a", 1)]}, {"q": {"a", "b"}}, 3):
+        refused("expected .query|grade is|a int is no table", read_judgements, source)
+    refused("a set is no table", read_runs, {"q": {"a", "b"}})
+    refused("dict.fromkeys", read_judgements, {"q": ["a", "b"]})
     for text in ('{"q": {"d": 1, "d": 3}}', '{"q": {"d": 1}, "q": {"e": 3}}'):
         refused(
             "q.json: the key '.' occurs twice", read_judgements, written(tmp_path, "q.json", text)
@@ -554,6 +532,3 @@ def test_cells_of_pandas_may_be_numbers_and_texts():
     with pytest.warns(UserWarning, match="2 of 3 documents have no grade"):
         judged = dl.read_judgements(pandas.DataFrame(cells))
     assert judged.frame.rows() == [("q", "a", 2.0)]
-
-    series = pandas.Series({"a": 2, "b": 0.5})
-    assert dl.read_judgements({"q": series}).frame.rows() == [("q", "a", 2.0), ("q", "b", 0.5)]

@@ -391,3 +391,9 @@ def test_lists_of_digits_are_read_as_all_other_lists(lists, mark):
         refusals = Refusals(table_of([{"a": text} for text in texts]))
         grades_of("a", [pl.Series(texts)], Scale(n_grades=5), refusals)
         refused("a holds the grade 9, outside 0..4", refusals.check)
+
+
+def test_one_column_has_a_role_that_is_no_list():
+    row = {"a": [1, 0], "b": [0, 1], "winner": "a", "r1": "ann", "r2": "bob"}
+    for name in ("r1..r2", "r{}"):
+        refused("names r1, r2; give one", read_preferences, [row], columns={"rater": name})

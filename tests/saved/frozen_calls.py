@@ -4,6 +4,7 @@ No printed text is frozen, which may be rewritten: of tables only numbers and th
 """
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
@@ -348,11 +349,9 @@ def standard() -> dict[str, Any]:
 
 
 def metrics_of_lists() -> dict[str, Any]:
-    """Return the textbook metrics of lists."""
+    """Return the textbook metrics of lists, by family and name."""
     found = dl.evaluation.textbook_list_metrics(5, 6)
-    return {
-        f"{group} {name}": metric for group, some in found.items() for name, metric in some.items()
-    }
+    return {f"{re.split('[@(]', name)[0]} {name}": metric for name, metric in found.items()}
 
 
 def of_lists() -> dict[str, Any]:
@@ -363,7 +362,7 @@ def of_lists() -> dict[str, Any]:
     values["own"] = _plain(own.score(lists))
     values["best share"] = _plain(dl.ListUtility(own.gains, own.discounts, best=0.4).score(lists))
     values["utility"] = _plain(D1.utility.score(lists[:, :6].repeat(2, axis=1)[:, :10]))
-    values["reader"] = _plain(dl.metric("reader:news-feed@6", n_grades=5).score(lists))
+    values["reader"] = _plain(dl.metric("reader:news-feed").score(lists))
     return values
 
 
@@ -477,6 +476,18 @@ def disagreement(*arguments: Any, **options: Any) -> dict[str, Any]:
     return parts(found, "share", "agree", "tie_a", "tie_b", "tie_both", "interval", "exact")
 
 
+def tau_ap(truth: Any, other: Any) -> float:
+    """Return tau_AP of two arrays of means, by the order of the second."""
+    order = np.argsort(-other, kind="stable")
+    above = np.sign(np.subtract.outer(truth[order], truth[order]))  # of the row over the column
+    tied = np.equal.outer(other[order], other[order]) & (above == 0)
+    right = np.where(tied, 1.0, 0.5 + 0.5 * above)
+
+    # share of the systems above each that are there in truth (Yilmaz et al. 2008)
+    shares = [right[:i, i].mean() for i in range(1, len(order))]
+    return 2 * float(np.mean(shares)) - 1
+
+
 def order() -> dict[str, Any]:
     """Order the systems by several metrics."""
     metrics = {
@@ -485,7 +496,9 @@ def order() -> dict[str, Any]:
         "flat": dl.DCG([0, 0, 0, 0, 1], [1] * 16),
     }
     found = dl.system_order(judged(), runs(), metrics)
-    return parts(found, "ranks", "tau", "tau_ap", "beats", "share_decided")
+    means = found.evaluation.means.T
+    values = parts(found, "ranks", "tau", "beats", "share_decided")
+    return values | numbers(np.array([[tau_ap(a, b) for b in means] for a in means]), "tau_ap")
 
 
 def segments(kind: str, by: str) -> dict[str, Any]:

@@ -383,16 +383,17 @@ def fits_of(log: dl.Preferences) -> dict[str, Any]:
     direct = fitted(dl.DCGLearner(zero=0, power=0.0), log, values)
     if direct is not None:
         fit = direct.fit_
-        curves = fit.model.curves(fit.theta)
-        gains, discounts = curves.scaled
+        points = fit.model.points(fit.theta[None])
+        (gains,), (discounts,) = points.scaled
+        biases = np.zeros(0) if points.biases is None else points.biases[0]
         values |= {"gains": gains.tolist(), "discounts": discounts.tolist()}
-        values["scale"] = float(curves.sharpness * curves.discounts[0] * curves.gains[-1])
-        values["tie threshold"] = float(curves.thresholds[1]) if fit.ties else 0.0
-        values["error rate"] = float(curves.errors.mean())
-        values["position bias"] = float(curves.biases.mean()) if len(curves.biases) else 0.0
+        values["scale"] = float(points.discounts[0, 0] * points.gains[0, -1])
+        values["tie threshold"] = float(points.thresholds[0, 1]) if fit.ties else 0.0
+        values["error rate"] = float(points.errors.mean())
+        values["position bias"] = float(biases.mean()) if len(biases) else 0.0
 
         # raters are sorted by name
-        of_raters = {"rater_error_": curves.errors, "rater_bias_": curves.biases}
+        of_raters = {"rater_error_": points.errors[0], "rater_bias_": biases}
         for column, numbers in of_raters.items():
             if fit.raters and len(numbers):
                 values[column] = numbers.tolist()

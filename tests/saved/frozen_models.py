@@ -35,6 +35,13 @@ def linear(loss: Any, **options: Any) -> Any:
     return dl.LinearRanker(loss, **{"max_iter": 8, "random_state": 1, **options})
 
 
+def sparse(l1: float | str, **options: Any) -> Any:
+    """Return a linear ranker of few features, RSRank."""
+    return dl.LinearRanker(
+        dl.losses.RSRank(STEEP, depth=None), l1=l1, max_iter=40, tol=1e-4, **options
+    )
+
+
 LOSSES: dict[str, Callable[[], Any]] = {
     "ApproxNDCG": partial(dl.losses.ApproxNDCG, STEEP),
     "SDCG": partial(dl.losses.SDCG, STEEP),
@@ -67,8 +74,8 @@ RANKERS: dict[str, Callable[[], Any]] = {
     "ridge, strong": lambda: dl.rankers.RidgeRanker(STEEP, l2=10.0, reweighted=False),
     "RankSVM": lambda: dl.rankers.RankSVMRanker(metric=STEEP),
     "RankSVM, small C": lambda: dl.rankers.RankSVMRanker(metric=STEEP, C=0.1),
-    "sparse": lambda: dl.rankers.SparseRanker(STEEP, n_points=5, max_iter=40),
-    "sparse, l1": lambda: dl.rankers.SparseRanker(STEEP, l1=1.0, max_iter=40),
+    "sparse": lambda: sparse("path", n_points=5),
+    "sparse, l1": lambda: sparse(1.0),
     "pairwise": lambda: dl.rankers.PairwiseRanker(metric=STEEP, n_rounds=1),
 }
 """The rankers by name."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dcglearn import DCG, Preferences, Utility
 from dcglearn import simulate as sim
 from tests.makers import refused
+from tests.tables import table
 
 D1, D2 = sim.ground_truth("D1"), sim.ground_truth("D2")
 SEEDS = st.integers(0, 2**32 - 1)
@@ -73,7 +74,7 @@ def test_free_lists_have_all_grades_alike_at_every_position():
     assert abs(np.corrcoef(lists.T)[0, 1]) < 0.02
 
 
-@pytest.mark.parametrize("truth", [sim.ground_truth("D1", 4, 5), sim.ground_truth("D2", 4, 5)])
+@table("truth", [sim.ground_truth("D1", 4, 5), sim.ground_truth("D2", 4, 5)])
 def test_the_optimal_list_is_optimal_by_brute_force(truth):
     grades = [1, 3, 0, 3, 2]
     log = sim.preference_pairs(truth, 40, lists="optimal", documents=grades, random_state=0)
@@ -95,10 +96,8 @@ def test_other_grades_can_beat_the_optimal_list():
     assert log.differing.all()
 
 
-@pytest.mark.parametrize(
-    "truth", [D1, D2, Utility(D1.utility.weights)], ids=["D1", "D2", "utility"]
-)
-@pytest.mark.parametrize("lists", sim.LIST_PAIRS)
+@table("truth", [D1, D2, Utility(D1.utility.weights)])
+@table("lists", sim.LIST_PAIRS)
 def test_without_noise_the_judge_agrees_with_the_truth_on_all_pairs(truth, lists):
     log = sim.preference_pairs(truth, 500, lists=lists, random_state=1)
     assert (len(log), log.n_grades, log.depth) == (500, 5, 10)
@@ -155,7 +154,7 @@ def test_the_limit_of_temperature_is_the_noise_free_judge(seed):
     assert as_bytes(cold) == as_bytes(sim.preference_pairs(D2, 100, random_state=seed))
 
 
-@pytest.mark.parametrize("temperature", [0.3, 2.0, 5.0])
+@table("temperature", [0.3, 2.0, 5.0])
 def test_temperature_errs_as_the_logistic_function_of_the_difference_says(temperature):
     first, second = (
         sim.free_lists(5, 10, 60_000, random_state=0),
@@ -257,7 +256,7 @@ def test_more_noisy_grades_contain_fewer():
     np.testing.assert_array_equal(many[changed], few[changed])
 
 
-@pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
+@table("make", [sim.preference_pairs, sim.ungraded_pairs])
 def test_same_seed_same_bytes_and_a_generator_moves_on(make):
     options = {
         "n_raters": 3,
@@ -278,7 +277,7 @@ def test_same_seed_same_bytes_and_a_generator_moves_on(make):
     assert as_bytes(make(D1, 50, random_state=rng)) != as_bytes(make(D1, 50, random_state=rng))
 
 
-@pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
+@table("make", [sim.preference_pairs, sim.ungraded_pairs])
 def test_the_lists_do_not_depend_on_the_noise(make):
     clean = make(D1, 200, random_state=7)
     noisy = make(D1, 200, random_state=7, n_flips=50, temperature=1.0, n_raters=2)
@@ -307,7 +306,7 @@ def test_exact_ties_are_drawn_again_and_near_ones_kept():
     assert (rare.preferred == 1).all() and (rare.other == 0).all()
 
 
-@pytest.mark.parametrize(
+@table(
     ("lists", "depth", "expected"),
     [
         ("permutations", 10, 10),
@@ -326,7 +325,7 @@ def test_lists_are_as_deep_as_the_truth_and_their_grades_allow(lists, depth, exp
     )
 
 
-@pytest.mark.parametrize(("lists", "rank"), [("permutations", 36), ("free", 40)])
+@table(("lists", "rank"), [("permutations", 36), ("free", 40)])
 def test_the_log_sees_what_the_theory_says(lists, rank):
     seen = sim.preference_pairs(D1, 2_000, lists=lists, random_state=0, n_flips=200).visible()
     assert (seen.rank, seen.structural_rank) == (rank, rank)
@@ -433,7 +432,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("call", "message"), REFUSED, ids=[message for _, message in REFUSED])
+@table(("call", "message"), REFUSED)
 def test_impossible_settings_are_refused(call, message):
     refused(message, call)
 
@@ -443,9 +442,7 @@ def test_an_unknown_option_is_refused():
         sim.preference_pairs(D1, 5, flips=2)
 
 
-@pytest.mark.parametrize(
-    ("error", "side", "consistency"), [(0, 0, 1), (0.2, 0, 1), (0.2, 0, 0), (0.1, 0.3, 0.5)]
-)
+@table(("error", "side", "consistency"), [(0, 0, 1), (0.2, 0, 1), (0.2, 0, 0), (0.1, 0.3, 0.5)])
 def test_a_machine_errs_favours_a_side_and_contradicts_itself_as_often_as_it_is_told(
     error, side, consistency
 ):

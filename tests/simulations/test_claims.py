@@ -32,6 +32,7 @@ from simulations.claims import (
     share_interval,
 )
 from tests.makers import refused
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,7 +88,7 @@ def targets(claim):
 
 
 class TestRule:
-    @pytest.mark.parametrize(
+    @table(
         ("low", "high", "ends", "expected"),
         [
             (0.0, np.inf, (0.1, 0.2), HOLDS),
@@ -109,7 +110,7 @@ class TestRule:
     def test_one_interval_gives_one_verdict(self, low, high, ends, expected):
         assert rule.verdict(rule.Interval(sum(ends) / 2, *ends, repeats=20), low, high) == expected
 
-    @pytest.mark.parametrize(
+    @table(
         ("low", "outcomes", "expected"),
         [
             (0.04, 1900, HOLDS),
@@ -142,22 +143,20 @@ class TestRule:
             0.95, abs=0.015
         )
 
-    @pytest.mark.parametrize("values", [[1.0], [1.0, np.nan], [1.0, np.inf]])
+    @table("values", [[1.0], [1.0, np.nan], [1.0, np.inf]])
     def test_values_without_an_interval_are_refused(self, values):
         refused("finite value in each of at least two repeats", interval, values)
         refused("finite value in each of at least two repeats", share_interval, values)
 
-    @pytest.mark.parametrize(
-        ("hits", "repeats"), [(0, 20), (20, 20), (1, 20), (13, 20), (199, 200)]
-    )
+    @table(("hits", "repeats"), [(0, 20), (20, 20), (1, 20), (13, 20), (199, 200)])
     def test_shares_have_clopper_and_pearsons_interval(self, hits, repeats):
         found = share_interval([1] * hits + [0] * (repeats - hits))
         exact = binomtest(hits, repeats).proportion_ci(0.95, "exact")
         assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
         assert found.mean == hits / repeats and 0 <= found.low < found.high <= 1
 
-    @pytest.mark.parametrize("share", [0.02, 0.3])
-    @pytest.mark.parametrize(("together", "apart"), [(1, 1), (5, 1), (1, 5)])
+    @table("share", [0.02, 0.3])
+    @table(("together", "apart"), [(1, 1), (5, 1), (1, 5)])
     def test_intervals_of_shares_cover_whether_outcomes_come_together_or_not(
         self, share, together, apart
     ):
@@ -313,12 +312,14 @@ class TestEveryRow:
         assert len(set(texts)) == len(texts)
 
     def test_no_number_is_counted_twice(self):
-        assert [
-            (one.text, other.text)
-            for claims in committed().values()
-            for one, other in combinations(claims, 2)
-            if counted_twice(one, other)
-        ] == []
+        n_compared = 0
+        for claims in committed().values():
+            tested = [(claim, claim.differences()) for claim in claims if not claim.cannot_fail]
+            for (one, values), (other, others) in combinations(tested, 2):
+                if len(values) == len(others) and np.allclose(abs(values), abs(others), atol=1e-9):
+                    assert not counted_twice(one, other), (one.text, other.text)
+                n_compared += 1
+        assert n_compared > 500
 
     def test_a_number_and_its_negative_are_found_as_one(self):
         table = pl.DataFrame({"repeat": [0, 1, 2], "x": [0.1, 0.3, 0.2]})
@@ -536,8 +537,8 @@ def as_seen(colour, deficiency):
 
 
 class TestPictures:
-    @pytest.mark.parametrize("deficiency", MACHADO)
-    @pytest.mark.parametrize("looks", [run.STYLES, run.CLEAR], ids=len)
+    @table("deficiency", MACHADO)
+    @table("looks", [run.STYLES, run.CLEAR])
     def test_colours_differ_for_every_kind_of_colour_vision(self, looks, deficiency):
         seen = [as_seen(look["color"], deficiency) for look in looks]
         assert (
@@ -658,7 +659,7 @@ def test_bands_of_discounts_unlike_log2_miss_them_no_more_than_one_in_seven_time
     assert above + below <= 40 * 4 / 7
 
 
-@pytest.mark.parametrize("truth", ["D1", "D2"])
+@table("truth", ["D1", "D2"])
 def test_f_similarity_stalls_at_the_cosine_of_shifted_discounts(truth):
     true = dl.simulate.ground_truth(truth)
     log = dl.simulate.preference_pairs(true, 20_000, random_state=0)

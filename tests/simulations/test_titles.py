@@ -11,6 +11,7 @@ import pytest
 
 from simulations import results, run
 from simulations.claims import AGREES, FAILS, HOLDS, UNDECIDED, Claim, headline
+from tests.tables import each
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted(
@@ -18,6 +19,8 @@ PROGRAMS = sorted(
     for path in (ROOT / "simulations").glob("*.py")
     if path.stem.startswith(("figure_", "study_", "theory_", "train_"))
 )
+OF_TREES = ("train_first", "train_trees")
+"""Programs that need LightGBM."""
 STATES = re.compile(
     r"\b(is|are|do|does|beats?|helps?|falls?|grows?|rises?|pays?|keeps?|costs?|teach(es)?"
     r"|reach(es)?|nears?|stalls?|stays?|moves?|arrives?|exceeds?|makes?|needs?|tells?"
@@ -50,10 +53,15 @@ def drawn(name, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:No artists with labels")
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_title_states_a_finding_only_if_claims_csv_bears_it_out(name, monkeypatch):
-    if name in ("train_first", "train_trees"):
+@pytest.mark.parametrize("trees", [False, True])
+def test_a_title_states_a_finding_only_if_claims_csv_bears_it_out(trees, monkeypatch):
+    if trees:
         pytest.importorskip("lightgbm")
+    names = [name for name in PROGRAMS if (name in OF_TREES) == trees]
+    each(lambda name: bears_out(name, monkeypatch), [(name,) for name in names])
+
+
+def bears_out(name, monkeypatch):
     titles, calls = drawn(name, monkeypatch)
     own = rows().filter(program=name)
     for title, finding, rests_on, verdicts in calls:

@@ -7,6 +7,7 @@ import dcglearn as dl
 from dcglearn.learning.options import DCGOptions
 from dcglearn.trust.answers import fit_answers
 from tests.makers import call, write_lines
+from tests.tables import table
 
 FALLING, ENDS = np.array([1.0, 0.6, 0.4]), np.array([1.0, 0.3, 0.9])
 
@@ -33,7 +34,7 @@ def test_closed_book_answers_give_the_discounts_their_level():
     assert np.abs(fit_answers(blind, free).dcg.discounts - ENDS).max() > 0.3
 
 
-@pytest.mark.parametrize(
+@table(
     ("kinds", "words"),
     [
         ({"closed": False, "alone": False}, "a convention, since the answers tell places apart"),

@@ -14,6 +14,7 @@ import dcglearn as dl
 from dcglearn.learning.options import DCGOptions
 from dcglearn.trust.answers import explained_at_most, fit_answers
 from tests.makers import call, refused, write_lines
+from tests.tables import table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LOGISTIC = DCGOptions(loss="logistic")
@@ -42,15 +43,15 @@ def lines_of(n, seed=0, lists_each=2, sharpness=4.0, spread=1.0, harder=0.0):
     return lines
 
 
-@pytest.mark.parametrize("lists_each", [1, 2])
+@table("lists_each", [1, 2])
 def test_the_readers_dcg_is_found(lists_each):
-    dcg = fit_answers(dl.io.read_answers(lines_of(1500, lists_each=lists_each)), LOGISTIC).dcg
+    dcg = fit_answers(dl.io.read_answers(lines_of(600, lists_each=lists_each)), LOGISTIC).dcg
     assert dcg.gains == pytest.approx(GAINS, abs=0.12) and dcg.discounts == pytest.approx(
         DISCOUNTS, abs=0.15
     )
 
 
-@pytest.mark.parametrize("kinds", [("top 3",), ("top 3", "top 5")])
+@table("kinds", [("top 3",), ("top 3", "top 5")])
 def test_a_distractor_that_costs_has_a_negative_gain_where_lists_differ_in_length(kinds):
     lines = [json.loads(line) for line in (EXAMPLES / "answers.jsonl").read_text().splitlines()]
     answers = dl.io.read_answers([line for line in lines if line["configuration"] in kinds])
@@ -109,7 +110,7 @@ def test_comparisons_within_questions_are_not_confounded_by_hard_questions():
     assert np.abs(within.discounts - DISCOUNTS).max() < np.abs(across.discounts - DISCOUNTS).max()
 
 
-@pytest.mark.parametrize(("spread", "low", "high"), [(0.0, 0.9, 1.0), (30.0, 0.0, 0.1)])
+@table(("spread", "low", "high"), [(0.0, 0.9, 1.0), (30.0, 0.0, 0.1)])
 def test_what_retrieval_explains_at_most(spread, low, high):
     share = explained_at_most(dl.io.read_answers(lines_of(400, spread=spread)))
     assert low <= float(share.split("%")[0]) / 100 <= high

@@ -8,6 +8,7 @@ from scipy.special import expit
 import dcglearn as dl
 from dcglearn.foundation.finding import table_of
 from dcglearn.trust.calibration import OVERFIT, SPREAD, STEEPEST, Calibration, shrunk
+from tests.tables import table
 
 JUDGES = dl.evaluation.Judges(3.0, n_judgements=100)
 EXPECTED = 100 / (100 + OVERFIT)
@@ -17,7 +18,7 @@ def measured(slope, error, n_units=100):
     return Calibration(table_of([]), 100, 0.2, slope, error, n_units)
 
 
-@pytest.mark.parametrize(("slope", "error"), [(0.5, 0.1), (0.8, 0.3), (1.4, 0.05), (0.0, 0.2)])
+@table(("slope", "error"), [(0.5, 0.1), (0.8, 0.3), (1.4, 0.05), (0.0, 0.2)])
 def test_the_slope_is_the_posterior(slope, error):
     grid = np.linspace(-2, 4, 100_001)
     logs = -(((grid - EXPECTED) / SPREAD) ** 2) / 2 - ((grid - slope) / error) ** 2 / 2

@@ -6,6 +6,7 @@ import pytest
 from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner
 from dcglearn.trust.coins import NO_SIGNAL, tells_nothing
 from tests.makers import rated_pairs, refused
+from tests.tables import table
 
 KINDS = ("a textbook", "random", "flat", "steep", "one grade")
 
@@ -81,7 +82,7 @@ def test_ratings_that_fall_at_random_are_said_without_sides():
     assert not tells_nothing(rated(0, 4.0))
 
 
-@pytest.mark.parametrize("grouped", [False, True])
+@table("grouped", [False, True])
 def test_permutations_of_one_list_are_not_told_apart_by_rounding(grouped):
     said = []
     for seed in range(20):
@@ -113,8 +114,8 @@ def test_coins_are_said_in_nearly_all_logs():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("n", "wrong"), [(100, 0.2), (200, 0.3)])
-@pytest.mark.parametrize("kind", KINDS)
+@table(("n", "wrong"), [(100, 0.2), (200, 0.3)])
+@table("kind", KINDS)
 def test_coins_are_said_in_hardly_any_log_of_judges_who_err(kind, n, wrong):
     said = [tells_nothing(judged([1019, i], n, wrong, kind)) for i in range(400)]
     assert np.mean(said) <= 0.01

@@ -11,6 +11,7 @@ from dcglearn.learning.fit import fit_log
 from dcglearn.learning.weighing import weighed
 from dcglearn.trust.deciding import conclusion_in, what_if
 from dcglearn.trust.influence import influence, numbers_of, refitted
+from tests.tables import table
 from tests.trust.test_influence import fitted, noisy
 
 SMALL = dl.simulate.ground_truth("D1", n_grades=3, depth=3)
@@ -24,7 +25,7 @@ def few(seed):
     return dl.simulate.preference_pairs(SMALL, n, lists="free", temperature=0.5, random_state=seed)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "robust"])
+@table("loss", ["logistic", "robust"])
 def test_one_verdict_decides_where_exhaustive_search_finds_one(loss):
     found = []
     for seed in range(8):
@@ -161,7 +162,7 @@ def test_names_of_grades_and_ways_to_write():
     assert conclusion_in("Discount at position 3 > -1", log) == ("discount at 3", 7, 1, -1)
 
 
-@pytest.mark.parametrize(
+@table(
     "words",
     [
         "gian of 2 > 0.5",

@@ -11,6 +11,7 @@ from dcglearn.trust.deciding import what_if
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.llm import llm_report
 from tests.makers import random_log, rated_pairs, refused, rich_log
+from tests.tables import table
 
 LOG = random_log(120, "unknown", noise=0.1)
 
@@ -32,7 +33,7 @@ def same(one, other):
     return np.array_equal(one.gains, other.gains) and np.array_equal(one.discounts, other.discounts)
 
 
-@pytest.mark.parametrize(("depth", "change"), [(4, cut), (12, filled), (10, np.array)])
+@table(("depth", "change"), [(4, cut), (12, filled), (10, np.array)])
 def test_longer_lists_are_cut_and_shorter_ones_filled(depth, change):
     changed = with_lists(LOG, change)
     learner = DCGLearner(depth=depth).fit(LOG)
@@ -111,7 +112,7 @@ def test_ratings_of_lists_that_are_cut_are_preferences():
     assert log.rescaled(None, 5) is log
 
 
-@pytest.mark.parametrize("depth", [0, -1, 5001, 2.0, True])
+@table("depth", [0, -1, 5001, 2.0, True])
 def test_depths_without_a_meaning(depth):
     refused("depth=", DCGLearner(depth=depth).fit, LOG)
 

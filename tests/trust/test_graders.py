@@ -42,7 +42,13 @@ def noisy(grades, error, rng):
     return np.where(rng.random(grades.shape) < error, rng.integers(0, 4, grades.shape), grades)
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["thumbs", "verdicts"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(True, id="thumbs", marks=pytest.mark.long),
+        pytest.param(False, id="verdicts"),
+    ],
+)
 def compared(request):
     """A comparison of a careful grader, one who errs, and one who turns the scale around."""
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ from dcglearn.trust.held_out import rows_of
 from dcglearn.trust.held_out_frame import HeldOut
 from dcglearn.trust.resampling import folds
 from tests.makers import random_log, refused
+from tests.tables import table
 
 
 def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
@@ -42,8 +43,8 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
         comparison["nothing"]
 
 
-@pytest.mark.parametrize(("ahead", "behind"), [(30, 18), (3, 1), (0, 0)])
-@pytest.mark.parametrize("weight", [1, 5])
+@table(("ahead", "behind"), [(30, 18), (3, 1), (0, 0)])
+@table("weight", [1, 5])
 def test_intervals_of_leads_are_those_of_agresti_and_min(ahead, behind, weight):
     # pairs that the first metric alone orders rightly, or the second alone
     n = 200

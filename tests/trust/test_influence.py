@@ -11,6 +11,7 @@ from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.weighing import weighed
 from dcglearn.trust.influence import influence, numbers_of, refitted
 from tests.makers import random_log, refused, rich_log
+from tests.tables import table
 
 GAIN, DISCOUNT = 2, 7
 """Places of the gain of grade 2, and of the discount at 3, among the numbers of 5 grades."""
@@ -32,8 +33,8 @@ def fitted(log, loss, weights=WEIGHTS):
     return weighed(fit_log(log, DCGOptions(loss=loss)), held=weights)
 
 
-@pytest.mark.parametrize("loss", ["robust", "logistic"])
-@pytest.mark.parametrize("place", [GAIN, DISCOUNT])
+@table("loss", ["robust", "logistic"])
+@table("place", [GAIN, DISCOUNT])
 def test_influence_is_the_derivative_in_the_weight(loss, place):
     log = rich_log(150, seed=3).changed(rater=None)
     fit = fitted(log, loss)
@@ -47,8 +48,8 @@ def test_influence_is_the_derivative_in_the_weight(loss, place):
         assert (below - above) / 0.04 == pytest.approx(changes[row], rel=0.02)
 
 
-@pytest.mark.parametrize("loss", ["robust", "logistic"])
-@pytest.mark.parametrize("place", [GAIN, DISCOUNT])
+@table("loss", ["robust", "logistic"])
+@table("place", [GAIN, DISCOUNT])
 def test_influence_ranks_verdicts_as_refits_do(loss, place):
     log = noisy(500)
     fit = fitted(log, loss)

@@ -15,6 +15,7 @@ from dcglearn.simulate import free_lists, ground_truth, judge, preference_pairs
 from dcglearn.trust import fit_learner
 from dcglearn.trust.fit_learner import llm_dcg
 from dcglearn.trust.llm import llm_report
+from tests.tables import table
 
 TRUTH = DCG([0, 0.1, 0.2, 0.9, 1], 0.95 ** np.arange(10))
 """What people go by: no textbook has such gains."""
@@ -123,7 +124,7 @@ def test_bands_say_what_people_tell_by_themselves(with_machine, people, reports)
     assert drawn.dcg == with_machine.dcg_
 
 
-@pytest.mark.parametrize(
+@table(
     ("proxy", "problem"),
     [
         (

@@ -22,6 +22,7 @@ from dcglearn.trust.nested_test import (
     single_verdicts,
 )
 from tests.makers import rated_pairs
+from tests.tables import table
 
 N_LOGS = int(os.environ.get("DCGLEARN_LEVEL_LOGS", "40"))
 """Number of logs of each test and size; 200 tell a rate of 10% from one of 5%."""
@@ -40,9 +41,9 @@ P_VALUES = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n", [100, 200, 500])
-@pytest.mark.parametrize("truth", ["D1", "D2"])
-@pytest.mark.parametrize("name", P_VALUES)
+@table("n", [100, 200, 500])
+@table("truth", ["D1", "D2"])
+@table("name", P_VALUES)
 def test_a_test_rejects_at_most_five_percent_of_logs_of_dcgs(name, truth, n):
     truth = dl.simulate.ground_truth(truth).normalised()
     rejected = 0
@@ -62,7 +63,7 @@ DCG = dl.DCG([0, 0.4, 0.7, 1], [1, 0.7, 0.5, 0.4])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("own", [0.0, 1.0])
+@table("own", [0.0, 1.0])
 def test_lists_that_were_rated_are_not_called_dependent_on_positions(own):
     rejected = 0
     for seed in range(N_LOGS // 2):
@@ -166,22 +167,22 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     fit = fit_log(log, DCGOptions())
     model = Model(depth=4, n_grades=4, ties=fit.ties, n_levels=fit.facts.n_levels, centre=sharp)
     at, theta = model.places, np.zeros(model.places.n)
-    theta[at.alpha], theta[at.delta] = log_curves(DCG.gains, DCG.discounts)
+    theta[: at.delta.stop] = log_curves(DCG.gains, DCG.discounts)
     theta[at.sharpness], theta[at.error], theta[at.thresholds] = sharp, error, rise
     return replace(fit, function=replace(fit.function, model=model, share=1.0), theta=theta)
 
 
 def expected(model, theta, lists):
     """Return the chance that the first list of each pair is named, and that of a tie."""
-    curves = model.curves(theta)
-    z = curves.sharpness * (curves.gains[lists] @ curves.discounts @ [1, -1])
-    cut, error = curves.thresholds[1] if model.ties else 0.0, curves.errors[0]
+    points = model.points(theta[None])
+    z = points.gains[0][lists] @ points.discounts[0] @ [1, -1]
+    cut, error = points.thresholds[0, 1] if model.ties else 0.0, points.errors[0, 0]
     ahead, behind = 1 / (1 + np.exp(cut - z)), 1 / (1 + np.exp(cut + z))
     return (1 - error) * ahead + error * behind, 1 - ahead - behind
 
 
-@pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize("alike", [1.0, 0.3])
+@table("tied", [False, True])
+@table("alike", [1.0, 0.3])
 def test_verdicts_have_the_probabilities_of_the_model(alike, tied):
     lists = np.random.default_rng(0).integers(0, 4, (12, 2, 4)).astype(np.int8)
     fit = fitted_to(dl.Preferences(lists, n_grades=4, tie=[tied, *[False] * 11]))

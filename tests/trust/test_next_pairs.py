@@ -11,6 +11,7 @@ from dcglearn.simulate import ground_truth, permutations, preference_pairs
 from dcglearn.trust import next_pairs
 from dcglearn.trust.next_pairs import generated_lists, most_informative
 from tests.makers import PAPER_LIST, random_log, refused
+from tests.tables import table
 
 
 def answered(pairs, truth, wrong=False):
@@ -46,7 +47,7 @@ def test_questions_teach_more_than_random_pairs():
     assert active > random + 0.01
 
 
-@pytest.mark.parametrize("name", ["D1", "D2"])
+@table("name", ["D1", "D2"])
 def test_a_hundred_questions_teach_a_textbook(name):
     active = study(ground_truth(name), 0, lambda log, pool: suggest_pairs(log, pool, 10).pairs)
     assert active[0] >= 0.985 and active[1] >= 0.99  # goal: .95 and .985
@@ -73,7 +74,7 @@ def twin(pairs, log, dcg, n):
     return pairs[chosen], values
 
 
-@pytest.mark.parametrize("lists", ["free", "unknown"])
+@table("lists", ["free", "unknown"])
 def test_the_choice_is_that_of_the_formula(lists):
     log = random_log(60, "free", seed=4, noise=0.1)
     learner = DCGLearner().fit(log)

@@ -11,6 +11,7 @@ from scipy.special import expit, ndtr
 from dcglearn import Preferences, compare_learners, noise_ceiling
 from dcglearn.trust import ceiling as module
 from tests.makers import random_log, rated_pairs, refused
+from tests.tables import table
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)), dtype=np.int8)
 
@@ -67,7 +68,7 @@ def off(log_of, chances, seed, n, worth=None):
     return np.array([found.below - true, found.above - true])
 
 
-@pytest.mark.parametrize(("log_of", "chances"), KINDS)
+@table(("log_of", "chances"), KINDS)
 def test_the_ceiling_lies_between_on_average_and_both_shares_come_near(log_of, chances):
     few, many = (
         np.array([off(log_of, chances, seed, n) for seed in range(20)]) for n in (200, 4000)
@@ -77,7 +78,7 @@ def test_the_ceiling_lies_between_on_average_and_both_shares_come_near(log_of, c
     assert -0.012 < below < 0 < above < (0.005 if log_of is rated_log else 0.03)
 
 
-@pytest.mark.parametrize(("log_of", "chances"), KINDS)
+@table(("log_of", "chances"), KINDS)
 def test_of_pure_noise_lists_reach_a_half_without_the_verdict(log_of, chances):
     shares = [off(log_of, chances, seed, 200, np.zeros(32))[0] for seed in range(80)]
     assert abs(np.mean(shares)) < 3 * np.std(shares) / np.sqrt(80)
@@ -233,7 +234,7 @@ def test_weights_count_ratings_and_judgements():
     assert merged.n_units == twice.n_units == 200 and merged.above == pytest.approx(twice.above)
 
 
-@pytest.mark.parametrize("enough", [True, False])
+@table("enough", [True, False])
 def test_a_dcg_is_below_the_ceiling_where_one_good_answer_is_enough(enough):
     rng = np.random.default_rng(8)
     lists = rng.integers(0, 32, 1200)

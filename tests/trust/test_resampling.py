@@ -6,9 +6,10 @@ from scipy.stats import binomtest, norm, ttest_1samp
 from scipy.stats import t as student
 
 from dcglearn import Preferences
-from dcglearn.foundation.intervals import mean_and_error, normal_interval, normal_quantile, wilson
+from dcglearn.foundation.intervals import mean_and_error, normal_quantile, wilson
 from dcglearn.trust.resampling import folds, half_test, speaks_of, unit_of
 from tests.makers import random_log, refused
+from tests.tables import table
 
 
 def test_the_unit_is_the_coarsest_of_which_there_are_three():
@@ -54,21 +55,13 @@ def test_errors_are_those_of_dependent_pairs():
     assert sorted(np.concatenate([test for _, test in parts])) == list(range(200))
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
-@pytest.mark.parametrize(
-    ("successes", "n"), [(0, 1), (1, 1), (0, 30), (30, 30), (7, 30), (123_456, 1_000_000)]
-)
+@table("level", [0.5, 0.9, 0.95, 0.999])
+@table(("successes", "n"), [(0, 1), (1, 1), (0, 30), (30, 30), (7, 30), (123_456, 1_000_000)])
 def test_intervals_are_those_of_scipy(successes, n, level):
     assert wilson(successes, n, level) == tuple(
         binomtest(successes, n).proportion_ci(level, method="wilson")
     )
     assert normal_quantile(level) == pytest.approx(norm.ppf((1 + level) / 2), rel=1e-14)
-
-
-def test_a_normal_interval_reaches_its_quantile_of_errors_on_both_sides():
-    low, high = normal_interval(np.array([0.0, 2.0]), np.array([1.0, 0.5]), 0.95)
-    np.testing.assert_allclose(low, norm.ppf(0.025, [0.0, 2.0], [1.0, 0.5]))
-    np.testing.assert_allclose(high, norm.ppf(0.975, [0.0, 2.0], [1.0, 0.5]))
 
 
 def test_folds_of_units_hold_each_out_once_and_whole():
