@@ -14,7 +14,8 @@ WORDS = {
     "excel; spreadsheet; csv; import data",
     "recipes": "survey; likert; votes; dpo; logprobs; ranks; clicks; click log; "
     "interleaving; ubi; label studio; argilla; langsmith; polars",
-    "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
+    "judging": "judge in the browser; annotation tool; crowdsourcing; rating page; "
+    "send a page to raters",
     "audit": "audit my metric; is my metric right; metric validation",
     "which_judge": "thumbs; which judge can i trust; compare llm judges; which llm judge",
     "two_runs": "side by side verdicts; spreadsheet of verdicts; sign test",
