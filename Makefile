@@ -44,7 +44,7 @@ $(BENCH): $(READY)
 demo: $(INSTALLED) ## learn a DCG from the log that ships with the project, draw it, and audit the usual metric; the first time sets up .venv
 	@mkdir -p build
 	@echo "Learning a DCG from examples/side_by_side.jsonl, 500 judgements (some seconds):"
-	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.3 --bands 200 --force
+	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --force
 	@echo "Auditing the usual metric with the same judgements (ten seconds):"
 	$(BIN)/dcglearn audit examples/side_by_side.jsonl -o build/audit.html --force
 	@echo "the audit of the usual metric: open build/audit.html in a browser"

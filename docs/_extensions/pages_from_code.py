@@ -3,33 +3,46 @@
 import re
 from pathlib import Path
 
-import click
 import typer
-from dcglearn.cli.command import help_row
 
 from dcglearn.cli.commands import COMMANDS, app
 
 ROOT = Path(__file__).parents[2]
 
+TYPES = {"int range": "N", "float range": "SHARE", "float": "NUMBER", "path": "FILE"}
+TYPES |= {"list[str]": "FILE"}
+"""What the page calls types of values."""
 
-def _line(parameter):
-    record = help_row(parameter, click.Context(click.Command("dcglearn")))
-    names, words = (re.sub(r"\s+", " ", text).replace("|", "\\|") for text in record)
+RANGE = r"[\d.<=]*x[<>]=[\d.]+"
+"""The values that a number may have, as help pages say them."""
+
+
+def _line(parameter, context):
+    names, words = parameter.get_help_record(context)
+    if parameter.param_type_name == "argument":
+        names = parameter.metavar
+
+    # words for types, and no ranges
+    for name, word in TYPES.items():
+        names = names.replace(name, word)
+    names = names.translate({ord("<"): None, ord(">"): None})
+    words = re.sub(rf"; {RANGE}(?=\])|  \[{RANGE}\]", "", words)
+    names, words = (re.sub(r"\s+", " ", text).replace("|", "\\|") for text in (names, words))
     return f"| `{names}` | {words} |"
 
 
-def _section(name, command):
-    words = [f"### {name}", "", re.sub(r"\s+", " ", command.help or "").strip(), ""]
-    if command.epilog:
-        words += ["```text", command.epilog, "```", ""]
-    shown = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
-    return "\n".join([*words, "| argument or option | |", "| --- | --- |", *map(_line, shown), ""])
+def _section(name, command, examples):
+    context = typer.Context(command, info_name=name)
+    lines = [_line(parameter, context) for parameter in command.params]
+    words = [f"### {name}", "", re.sub(r"\s+", " ", command.help).strip(), ""]
+    words += ["```text", examples, "```", ""]
+    return "\n".join([*words, "| argument or option | |", "| --- | --- |", *lines, ""])
 
 
 def commands_page():
     """Return the page of all commands, as `--help` describes them."""
     group = typer.main.get_command(app)
-    context = click.Context(group)
+    context = typer.Context(group)
     words = [
         "# Commands",
         "",
@@ -38,8 +51,9 @@ def commands_page():
     ]
     for panel, commands in COMMANDS.items():
         words += [f"## {panel}", ""]
-        names = [command.__name__.replace("_", "-") for command in commands]
-        words += [_section(name, group.get_command(context, name)) for name in names]
+        for command, examples in commands.items():
+            name = command.__name__
+            words.append(_section(name, group.get_command(context, name), examples))
     return "\n".join(words)
 
 

@@ -14,8 +14,11 @@ WORDS = {
     "excel; spreadsheet; csv; import data",
     "recipes": "survey; likert; votes; dpo; logprobs; ranks; clicks; click log; "
     "interleaving; ubi; label studio; argilla; langsmith; polars",
-    "judging": "annotation tool; crowdsourcing; rating page; send a page to raters",
+    "judging": "judge in the browser; annotation tool; crowdsourcing; rating page; "
+    "send a page to raters",
     "audit": "audit my metric; is my metric right; metric validation",
+    "which_judge": "thumbs; which judge can i trust; compare llm judges; which llm judge",
+    "two_runs": "side by side verdicts; spreadsheet of verdicts; sign test",
     "evaluation": "significance test; compare two runs; qrels; unjudged documents; pytrec_eval",
     "is_my_ndcg_right": "my own values differ; why is my ndcg different; ndcg above 1; ideal dcg; "
     "idcg",
@@ -28,17 +31,17 @@ WORDS = {
     "export to lightgbm",
     "in_scikit_learn": "sklearn; gridsearchcv; metadata routing; qid; make_scorer; set_output; "
     "sklearn pipeline; groupkfold",
-    "in_lightgbm": "label_gain; lgbmranker; xgbranker; eval_metric; feval",
-    "trees": "lambdamart; lambdarank; lightgbm; gradient boosting",
-    "in_pytorch": "pytorch; torch; differentiable ndcg; neural ranker",
+    "trees": "lambdamart; lambdarank; lightgbm; gradient boosting; label_gain; lgbmranker; "
+    "xgbranker; eval_metric; feval",
     "losses": "approxndcg; smooth ndcg; listwise loss",
+    "in_pytorch": "pytorch; torch; differentiable ndcg; neural ranker",
     "noise_and_judges": "cohen kappa; cohen's kappa; fleiss kappa; krippendorff alpha; "
     "inter-rater agreement; inter-annotator agreement; position bias; bad raters",
     "people": "calibration; brier score; how many people prefer; share of people",
     "bands": "confidence intervals; credible intervals; uncertainty",
-    "own_study": "sample size; power analysis",
-    "which_metric": "leaderboard; does the metric matter",
-    "coherence": "do metrics disagree; metric disagreement",
+    "reproduce": "sample size; power analysis; own simulation",
+    "coherence": "do metrics disagree; metric disagreement; leaderboard; does the metric matter; "
+    "does my conclusion depend on the metric",
 }
 """Words by page, separated by semicolons."""
 

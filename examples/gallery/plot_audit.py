@@ -20,8 +20,8 @@ report = dl.audit(log, "exponential-log2")
 report.save("audit.html")
 print(report)
 
-rows = report["held_out"].rows[::-1]
+shares = report["new judgements"].table.reverse()
 figure, axes = plt.subplots(figsize=(6.5, 3), layout="constrained")
-axes.barh([row.name for row in rows], [row.share for row in rows])
+axes.barh(shares["metric"].to_list(), shares["share"].to_list())
 axes.set(xlim=(0.5, 1), xlabel="Share of held-out judgements respected")
 plt.show()

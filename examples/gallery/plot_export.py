@@ -3,7 +3,7 @@ Export, and the same values elsewhere
 =====================================
 
 A metric written as plain Python gives the values that it gives here. ``dcglearn export
---list`` shows the other targets.
+--to list`` shows the other targets.
 """
 
 import matplotlib.pyplot as plt
