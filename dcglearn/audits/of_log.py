@@ -117,7 +117,7 @@ def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[s
                 f"without {most[0]}, who matters most, no gain or discount changes by more than "
                 f"{most[1]:.2g} (the best gain and the first discount are 1)"
             )
-    notes += [line for line in numbers["as_read"] if line]
+    striking += [line for line in numbers["as_read"] if line]
 
     # which lists recur
     recurring = "no pair is"

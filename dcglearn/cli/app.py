@@ -56,9 +56,10 @@ def _run(program: str, name: str, commands: str) -> None:
 
     # help pages are text without colours, which the streams would escape
     os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
     usage_error: Any = typer.BadParameter.__mro__[2]  # click's, which typer may ship
     app = import_module(commands).app
-    with escaped_streams(), _warnings_in_one_line(), quiet_afterwards():
+    with escaped_streams(), _warnings_in_one_line(*words[:1]), quiet_afterwards():
         try:
             sys.exit(app(prog_name=program, standalone_mode=False))
 
@@ -73,7 +74,7 @@ def _run(program: str, name: str, commands: str) -> None:
 
         # bad input
         except InputError as error:
-            _end(name, 2, as_options(one_line(str(error))))
+            _end(name, 2, as_options(one_line(str(error)), *words[:1]))
         except MemoryError as error:
             reason = f"there is not enough memory ({error or 'no more is free'})"
             _end(name, 2, f"{reason}; give less data, or shorter lists (convert --depth)")
@@ -95,7 +96,7 @@ def _run(program: str, name: str, commands: str) -> None:
 
 
 @contextlib.contextmanager
-def _warnings_in_one_line() -> Iterator[None]:
+def _warnings_in_one_line(command: str = "") -> Iterator[None]:
     """Show the message of a warning alone, without the line of the code that warns."""
     import warnings
 
@@ -103,7 +104,11 @@ def _warnings_in_one_line() -> Iterator[None]:
     from dcglearn.foundation.plain_text import one_line
 
     before = warnings.formatwarning
-    warnings.formatwarning = lambda message, *_: f"warning: {as_options(one_line(str(message)))}\n"
+
+    def shown(message: Any, *_: Any) -> str:
+        return f"warning: {as_options(one_line(str(message)), command)}\n"
+
+    warnings.formatwarning = shown  # type: ignore[assignment]
     try:
         yield
     finally:

@@ -87,6 +87,8 @@ def audit(
             one_or_all(log), given, metric, columns=joined(columns), random_state=seed
         )
         write_results("", {"graders": found}, output, force=force)
+        if output is not None:
+            typer.echo(str(found))
         return
 
     # how the page was made: the command, and the digest of every file

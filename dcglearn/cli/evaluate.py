@@ -79,7 +79,14 @@ def evaluate(
     columns: Columns = [],
     scale: Scale = None,
     grades: Grades = None,
-    output: Output = None,
+    output: Annotated[
+        Path | None,
+        option(
+            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv, .tsv, .jsonl.",
+            "-o",
+            "--output",
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Evaluate runs under any number of metrics in one pass."""

@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from dcglearn.audits.audit import FIRST, HEADINGS, parts_of_fit
-from dcglearn.audits.inputs import N_DRAWS, Inputs
 from dcglearn.cli.options import (
     AsIs,
     Columns,
@@ -24,6 +22,7 @@ from dcglearn.cli.options import (
     check_outputs,
     method_option,
     option,
+    say,
     write_figure,
 )
 from dcglearn.cli.reading import read_llm, read_log
@@ -33,8 +32,6 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
-from dcglearn.plots import banded_figure, learned_figure
-from dcglearn.trust.coins import NO_SIGNAL
 
 NO_METRIC = {
     ".html", ".htm", ".md", ".txt", ".csv", ".tsv", ".xlsx", ".parquet", ".gz", ".zip",
@@ -65,7 +62,7 @@ def learn(
     ] = None,
     bands: Annotated[
         int, method_option("Draws of the bands, a tenth of them; 0 leaves bands out.", min=0)
-    ] = N_DRAWS,
+    ] = 200,
     ratings: Ratings = False,
     columns: Columns = [],
     grades: Grades = None,
@@ -93,6 +90,11 @@ def learn(
         raise InputError("--llm goes with --method dcg")
     weight = _weight(C)
 
+    from dcglearn.audits.audit import FIRST, HEADINGS, parts_of_fit
+    from dcglearn.audits.inputs import Inputs
+    from dcglearn.plots import banded_figure, learned_figure
+    from dcglearn.trust.coins import NO_SIGNAL
+
     # learn, and say how far to trust it
     judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
     verdicts = None if llm is None else read_llm(llm, judged.n_grades)
@@ -110,7 +112,7 @@ def learn(
     # the metric, the sentences, and the picture, which may fail
     if output is not None:
         inputs.dcg.save(output, force=force)
-        text = f"{text}\n\nwrote: {output}"
+        say(f"wrote: {output}")
     else:
         typer.echo(json.dumps(inputs.dcg.to_dict(), allow_nan=False))
     typer.echo(text, err=output is None)

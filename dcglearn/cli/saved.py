@@ -10,7 +10,6 @@ import dcglearn as dl
 from dcglearn.cli.options import (
     Force,
     Grades,
-    Output,
     Plot,
     check_outputs,
     option,
@@ -30,7 +29,9 @@ def show(
             metavar="METRIC|MODEL...",
         ),
     ],
-    output: Output = None,
+    output: Annotated[
+        Path | None, option("Write here, as .txt or .json.", "-o", "--output")
+    ] = None,
     plot: Plot = None,
     grades: Grades = None,
     force: Force = False,

@@ -120,7 +120,7 @@ def _ideals(judged: Judgements, shown: Lists, k: int) -> dict[str, Lists]:
     returned = np.where(is_within, best.grades, EMPTY)
     return {
         "the ideal of all judged documents": best,
-        "the ideal of the run's own documents (--ideal list)": _best(shown.offsets, shown.grades),
+        'the ideal of the run\'s own documents (ideal="list")': _best(shown.offsets, shown.grades),
         "the ideal of the run's documents above the cut-off": _best(shown.offsets, top),
         "an ideal as long as the returned list": replace(best, grades=returned),
     }

@@ -219,7 +219,7 @@ def _refuse_absence(row: Fields) -> None:
     raise InputError(
         one_line(f"{fewer} has {n} of the {n_either} judged topics") + ": it did not run as it "
         "should, so the gate decides nothing; run it again, or compare the topics of both by "
-        '--missing skip (missing="skip")'
+        'missing="skip"'
     )
 
 

@@ -506,7 +506,7 @@ def _check_settings(
 
     # settings that do not go together
     if whole_number(unseen, "unseen", 0, 100_000) and not bounds:
-        raise InputError("unseen documents count in bounds alone: give bounds=True (--bounds) too")
+        raise InputError("unseen documents count in bounds alone: give bounds=True too")
     if bounds and (unjudged, ideal, ties == "average") != ("worst", "judgements", False):
         raise InputError(
             'bounds go with unjudged="worst", ideal="judgements" and one order of the documents '

@@ -310,7 +310,7 @@ def compare_systems(
 
     # by people's judgements, and by an LLM's
     if llm is not None and settings.get("bounds"):
-        remedy = "leave out llm (--llm-qrels) or bounds (--bounds)"
+        remedy = "leave out llm (--llm-qrels) or bounds (--unjudged bounds)"
         raise InputError(f"bounds are of people's judgements alone: {remedy}")
     metrics = labelled(metrics)
     evaluation = evaluate(judged, systems, metrics, **settings)

@@ -248,7 +248,7 @@ def without_duplicates(
         twice = frame.select(keys).is_duplicated()
         problem = "occurs more than once for its query: the document"
         remedy = (
-            'keep one by duplicates="first" or "last" (--duplicates), or see the recipe '
+            'keep one by duplicates="first" or "last", or see the recipe '
             "'Grades of several raters'"
         )
         refusals.add(twice, problem, remedy, frame["document"])

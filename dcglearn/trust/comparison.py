@@ -10,6 +10,7 @@ import numpy as np
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import LEVEL
 from dcglearn.foundation.validation import Fields, PolarsFrame
+from dcglearn.metrics.reading import BASELINE
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import NoiseCeiling
 
@@ -130,7 +131,8 @@ class Comparison(Finding):
             f"of {self.n_held_out:,} held-out pairs, the {LEARNED} orders {self.rows[0].share:.1%} "
             "as people did"
         ]
-        named = f"{self.baseline}, the metric in use, "
+        usual = self.baseline.partition("@")[0] == BASELINE
+        named = f"{self.baseline}, {'the usual nDCG' if usual else 'the metric in use'}, "
         if self.tells_nothing:
             return f"{clauses[0]}; {named}{in_use.share:.1%}; a coin, 50%"
 

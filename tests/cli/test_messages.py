@@ -25,3 +25,11 @@ from dcglearn.cli.messages import as_options
 )
 def test_keywords_become_options(message, words):
     assert as_options(message) == words
+
+
+def test_an_option_that_convert_alone_has_is_named_with_it():
+    message = "winner_words={'x': '?'} says; n_grades=5; pad=True fills"
+    assert as_options(message, "learn") == (
+        "convert --winner-words 'x=?' says; --grades 5; pad=True fills"
+    )
+    assert as_options(message, "convert") == "--winner-words 'x=?' says; n_grades=5; pad=True fills"

@@ -85,7 +85,7 @@ def test_a_textbook_dcg_that_is_as_good_is_named_first():
 
     head = "of 50 held-out pairs, the learned DCG orders 80.0% as people did; "
     usual = (
-        "exponential-log2@5, the metric in use, 70.0%, which is worse "
+        "exponential-log2@5, the usual nDCG, 70.0%, which is worse "
         "(-10.0 percentage points, 90% interval -15.0 to -5.0); "
         "intervals are for new pairs of lists"
     )
@@ -108,7 +108,7 @@ def test_the_qp_is_named_if_it_is_better():
     )
     can = "it weighs each grade at each place freely"
     assert f"{ahead}: {can}" in verdict(-0.01)
-    assert "; exponential-log2@5, the metric in use, 70.0%" in verdict(-0.01)
+    assert "; exponential-log2@5, the usual nDCG, 70.0%" in verdict(-0.01)
     assert QP not in verdict(0.01)
 
 
