@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from dcglearn.audits.audit import FIRST, HEADINGS, parts_of_fit
-from dcglearn.audits.inputs import N_DRAWS, Inputs
 from dcglearn.cli.options import (
     AsIs,
     Columns,
@@ -34,6 +32,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
 from dcglearn.plots import banded_figure, learned_figure
+from dcglearn.trust.band_draws import N_RESAMPLES
 from dcglearn.trust.coins import NO_SIGNAL
 
 NO_METRIC = {
@@ -65,7 +64,7 @@ def learn(
     ] = None,
     bands: Annotated[
         int, method_option("Draws of the bands, a tenth of them; 0 leaves bands out.", min=0)
-    ] = N_DRAWS,
+    ] = N_RESAMPLES,
     ratings: Ratings = False,
     columns: Columns = [],
     grades: Grades = None,
@@ -75,6 +74,9 @@ def learn(
     force: Force = False,
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
+    from dcglearn.audits.audit import FIRST, HEADINGS, parts_of_fit
+    from dcglearn.audits.inputs import Inputs
+
     # files that cannot be read or written
     if output is not None and output.suffix.lower() in NO_METRIC:
         raise InputError(
