@@ -493,8 +493,9 @@ class TestOnTheCommandLine:
         metrics = ("--metric", "nDCG@10", "--metric", tmp_path / "m.json")
         status, out, _ = dcglearn("compare", *runs, *metrics)
         assert status == 0 and "swap 0 of 1 pair" in out and "rank nDCG@10" in out
-        order = system_order(*files[:1], [files[1], other], ["nDCG@10", tmp_path / "m.json"])
-        assert order.sentence.capitalize() in out
+        judged = (files[0], [files[1], other], ["nDCG@10", tmp_path / "m.json"])
+        assert system_order(*judged).sentence.capitalize() in out
+        assert "swap 0 of 1 pair" in str(system_order(*judged, ideal="list"))
 
         # in Markdown, not in tables for programs, nor under one metric
         for suffix in (".md", ".csv"):
