@@ -216,11 +216,11 @@ SCIPY = ("scipy.special", "scipy.optimize", "scipy.linalg", "scipy.sparse")
 it.
 """
 
-WITH_SCIPY = ("learn", "learn by the QP", "learn and hold out", "coherence")
+WITH_SCIPY = ("learn", "learn with bands", "learn by the QP", "coherence")
 
 COMMANDS = {
-    "learn": "learn pairs.jsonl -o dcg.json",
-    "learn and hold out": "learn log.jsonl -o dcg.json --holdout 0.4 --bands 2",
+    "learn": "learn pairs.jsonl -o dcg.json --bands 0",
+    "learn with bands": "learn log.jsonl -o dcg.json --bands 2",
     "learn by the QP": "learn pairs.jsonl -o dcg.json --method qp",
     "show": "show exponential-log2@5",
     "export": "export exponential-log2@5 --to quepid",

@@ -200,10 +200,9 @@ FUNCTIONS = {
 """Calls with a log and an empty folder."""
 
 COMMANDS = {
-    "learn": "learn {log} -o {folder}/dcg.json --bands 20 --holdout 0.3",
-    "learn, calibrated": "learn {log} -o {folder}/dcg.json --calibrate",
-    "learn by the QP": "learn {log} -o {folder}/qp.json --method qp",
-    "learn and draw": "learn {log} -o {folder}/dcg.json --plot {folder}/dcg.svg",
+    "learn": "learn {log} -o {folder}/dcg.json --bands 20",
+    "learn by the QP": "learn {log} -o {folder}/qp.json --method qp --bands 0",
+    "learn and draw": "learn {log} -o {folder}/dcg.json --plot {folder}/dcg.svg --bands 0",
     "audit": "audit {log} -o {folder}/audit.html --anonymous",
     "ask": "ask --log {log} -n 3",
     "convert": "convert {log} -o {folder}/again.parquet",

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
-from dcglearn.cli.learn_report import learn_report
 from matplotlib.figure import Figure
 
 import dcglearn as dl
@@ -87,12 +85,6 @@ def test_learned_figure_leaves_grades_that_never_occur_white():
     figure = learned_figure(UtilityLearner().fit(log).factor())
     shown = figure.axes[2].images[0].get_array()
     np.testing.assert_array_equal(np.ma.getmaskarray(shown).all(axis=0), [False, True, False, True])
-
-
-@pytest.mark.parametrize("method", ["dcg", "qp"])
-def test_a_report_draws_its_curves(method):
-    report = learn_report(random_log(100), LearnerOptions(method=method), TrustOptions())
-    assert len(report.figure().axes) >= 2
 
 
 @pytest.mark.parametrize(

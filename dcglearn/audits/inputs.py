@@ -19,7 +19,7 @@ from dcglearn.metrics.names import MetricName
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
 from dcglearn.reading.in_memory import Log
 from dcglearn.reading.preferences import Preferences
-from dcglearn.trust.band_draws import Bands, bands_or_why, drawn_judges
+from dcglearn.trust.band_draws import N_RESAMPLES, Bands, bands_or_why, drawn_judges
 from dcglearn.trust.calibration import shrunk
 from dcglearn.trust.coins import NO_SIGNAL, check_log, tells_nothing
 from dcglearn.trust.comparison import Comparison
@@ -32,9 +32,6 @@ LEARNED = "the learned DCG"
 
 MARGINS: Fields = {"qp": "unit", "qp-hamming": "hamming", "qp-log": "log"}
 """The margin of the paper's QP, by the name of the method."""
-
-N_DRAWS = 200
-"""Draws of the bands, a tenth of them."""
 
 MEASURED = 5_000
 """Pairs that stand for a log of twice as many, or more, where held-out pairs are measured."""
@@ -134,7 +131,7 @@ class Inputs:
         llm: Log | None = None,
         method: str = "dcg",
         C: float | str = 1.0,
-        n_draws: int = N_DRAWS,
+        n_draws: int = N_RESAMPLES,
     ) -> Self:
         """Learn from a log; for errors see `audit`. Without draws there are no bands."""
         # the metric in use, on the grades and positions of the log

@@ -9,7 +9,6 @@ from typing import Unpack
 
 import numpy as np
 from scipy.special import stdtr
-from scipy.stats import kendalltau, rankdata
 
 from dcglearn.coherence.theorems import surpasses
 from dcglearn.evaluation.kernel import Lists
@@ -63,6 +62,8 @@ class SystemOrder(Finding):
     @property
     def ranks(self) -> Indices:
         """Rank of every system under every metric, 1 = best, shape (R, M)."""
+        from scipy.stats import rankdata  # takes long to import, and `learn` needs none
+
         return rankdata(-self.evaluation.means, "ordinal", axis=0)
 
     @property
@@ -183,6 +184,8 @@ def system_order(
     >>> order.tau.round(1).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
+    from scipy.stats import kendalltau  # takes long to import, and `learn` needs none
+
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
     judged, systems = read_both(judgements, runs, duplicates=settings.get("duplicates", "error"))

@@ -30,6 +30,9 @@ from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.judge_draws import posterior_of
 from dcglearn.trust.resampling import FEWEST_TESTED, no_more_lists, unit_of
 
+N_RESAMPLES = 200
+"""Draws of the bands, a tenth of them, unless told otherwise."""
+
 FEWEST_DRAWN = 20
 """From fewer raters or queries than this, nobody can tell how they differ."""
 
@@ -240,7 +243,7 @@ def bands(
     learner: DirectLearner | None = None,
     *,
     by: str | None = None,
-    n_resamples: int = 200,
+    n_resamples: int = N_RESAMPLES,
     level: float = 0.9,
     random_state: int = 0,
 ) -> Bands:

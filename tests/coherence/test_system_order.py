@@ -1,6 +1,7 @@
 """TREC files, evaluation and the order of systems: trec_eval's values, ties, swaps, dominance."""
 
 import gzip
+import json
 import re
 from dataclasses import replace
 
@@ -451,17 +452,17 @@ class TestOnTheCommandLine:
         )
         assert status == 0 and "33.7%" in out and "9.989%" in out and f"wrote: {picture}" in err
         assert picture.read_bytes()[:4] == b"\x89PNG"
-        assert dcglearn("coherence", *names, "--depth", 4, "--exit-code")[0] == 1
-        assert dcglearn("coherence", *names, "--documents", "4,3")[0] == 0
+        assert "@4 disagree: a list that" in dcglearn("coherence", *names, "--depth", 4)[1]
+        assert "never disagree" in dcglearn("coherence", *names, "--documents", "4,3")[1]
         DCG([0, 3, 9], [2.0, 1]).save(tmp_path / "a.json")
         DCG([1, 2, 4], [1.0, 0.5]).save(tmp_path / "b.json")
         files = (tmp_path / "a.json", tmp_path / "b.json")
-        status, out, err = dcglearn(
-            "coherence", *files, "--exit-code", "--plot", tmp_path / "none.png"
-        )
+        status, out, err = dcglearn("coherence", *files, "--plot", tmp_path / "none.png")
         assert status == 0 and "never disagree" in out and "no disagreement to draw" in err
-        status, out, _ = dcglearn("coherence", "linear-log2@2", tmp_path / "a.json", "--json")
-        assert status == 0 and '"coherent": ' in out
+        words = ("coherence", "linear-log2@2", files[0], "-o", tmp_path / "verdict.json")
+        assert dcglearn(*words)[0] == 0
+        found = json.loads((tmp_path / "verdict.json").read_text())
+        assert "coherent" in found["coherence"] and "exact" in found["disagreement"]
         for arguments, complaint in (
             ((*names, "--documents", "4,high"), "whole numbers"),
             (("linear-log2", "nothing"), "neither a file"),
@@ -474,12 +475,15 @@ class TestOnTheCommandLine:
         DCG([0, 1, 2, 9], [1, 0.5]).save(tmp_path / "m.json")
         runs = (*files, other)
         metrics = ("--metric", "nDCG@10", "--metric", tmp_path / "m.json")
-        status, out, _ = dcglearn("compare", *runs, *metrics, "--ideal", "list")
+        status, out, _ = dcglearn("compare", *runs, *metrics)
         assert status == 0 and "swap 0 of 1 pair" in out and "rank nDCG@10" in out
-        order = system_order(*files[:1], [files[1], other], ["nDCG@10", tmp_path / "m.json"])
-        assert order.sentence.capitalize() in dcglearn("compare", *runs, *metrics)[1]
+        judged = (files[0], [files[1], other], ["nDCG@10", tmp_path / "m.json"])
+        assert system_order(*judged).sentence.capitalize() in out
+        assert "swap 0 of 1 pair" in str(system_order(*judged, ideal="list"))
 
         # in Markdown, not in tables for programs, nor under one metric
-        assert "swap 0 of 1" in dcglearn("compare", *runs, *metrics, "--format", "markdown")[1]
-        assert "swap" not in dcglearn("compare", *runs, *metrics, "--format", "csv")[1]
+        for suffix in (".md", ".csv"):
+            path = tmp_path / f"compared{suffix}"
+            assert dcglearn("compare", *runs, *metrics, "-o", path)[0] == 0
+            assert ("swap 0 of 1" in path.read_text()) is (suffix == ".md")
         assert "swap" not in dcglearn("compare", *runs, *metrics[:2])[1]

@@ -237,38 +237,28 @@ def test_bad_arrays(arguments, words):
     )
 
 
-def test_names_are_no_formulas_in_spreadsheets(dcglearn, tmp_path):
+def test_names_are_no_formulas_in_spreadsheets(dcglearn, here):
     names = ["=cmd()|A1", "+x", "-x", "@x", "-0.5", "+1e3", "x=1"]
     judged = {name: {"a": 1, "b": 0} for name in names}
     run = {name: {"a": float(i % 2), "b": 0.5} for i, name in enumerate(names)}
-    write_trec(tmp_path, judged, {"one": run, "=two": run})
-    files = [tmp_path / name for name in ("qrels.txt", "=two.txt", "one.txt")]
-    lines = dcglearn("evaluate", *files, "-q", "--format", "tsv")[1].splitlines()
+    write_trec(here, judged, {"one": run, "=two": run})
+    files = ("qrels.txt", "=two.txt", "one.txt")
+    lines = dcglearn("evaluate", *files, "-q")[1].splitlines()
     cells = [line.split("\t") for line in lines[1:]]
-    assert {row[1] for row in cells} == {
-        "'=cmd()|A1",
-        "'+x",
-        "'-x",
-        "'@x",
-        "-0.5",
-        "+1e3",
-        "x=1",
-        "all",
-    }
+    escaped = {"'=cmd()|A1", "'+x", "'-x", "'@x"}
+    assert {row[1] for row in cells} == {*escaped, "-0.5", "+1e3", "x=1", "all"}
     assert {row[0] for row in cells} == {"'=two", "one"}
-    head, row = (
-        line.split(",") for line in dcglearn("compare", *files, "--format", "csv")[1].splitlines()
-    )
-    assert row[:2] == ["one", "'=two"]
-    write_trec(tmp_path, judged, {"worse": {name: {"b": 1.0} for name in names}})
-    row = (
-        dcglearn("compare", *files[:2], tmp_path / "worse.txt", "--format", "csv")[1]
-        .splitlines()[1]
-        .split(",")
-    )
-    assert float(row[head.index("difference")]) < 0
-    as_json = dcglearn("evaluate", *files, "-q", "--format", "jsonl")[1]
-    assert {json.loads(line)["query_id"] for line in as_json.splitlines()} == {*names, "all"}
+
+    # in tables of comparisons too, whose numbers stay numbers
+    write_trec(here, judged, {"worse": {name: {"b": 1.0} for name in names}})
+    dcglearn("compare", *files, "worse.txt", "-o", "compared.csv")
+    rows = pl.read_csv("compared.csv").rows(named=True)
+    assert [(row["run"], row["baseline"]) for row in rows] == [("one", "'=two"), ("worse", "'=two")]
+    assert rows[1]["difference"] < 0
+
+    # JSON is no spreadsheet
+    dcglearn("evaluate", *files, "-q", "-o", "values.jsonl")
+    assert {*pl.read_ndjson("values.jsonl")["query_id"]} == {*names, "all"}
 
 
 @pytest.mark.filterwarnings("error")
@@ -508,42 +498,34 @@ class TestOnTheCommandLine:
         assert (status, err) == (0, "")
         assert out.startswith("Over 12 queries, better has the highest mean dcg.json: 0.")
         assert out.splitlines()[2].split() == ["run", "dcg.json", "nDCG@10"]
-        status, out, _ = dcglearn(*both, "-q", "--format", "jsonl")
-        values = [json.loads(line) for line in out.splitlines()]
+        assert dcglearn(*both, "-q", "-o", "v.jsonl") == (0, "", "wrote: v.jsonl\n")
+        values = pl.read_ndjson("v.jsonl").to_dicts()
         assert len(values) == 2 * 13 and set(values[0]) == {"run", "query_id", "measure", "value"}
         means = {row["run"]: row["value"] for row in values if row["query_id"] == "all"}
         own = [row["value"] for row in values if row["run"] == "base" and row["query_id"] != "all"]
         assert means["base"] == pytest.approx(np.mean(own)) and means["better"] > means["base"]
-        assert (
-            dcglearn("evaluate", "qrels.txt", "base.txt", "--format", "tsv", "--output", "v.tsv")[0]
-            == 0
-        )
-        assert pl.read_csv("v.tsv", separator="\t").columns == [
-            "run",
-            "query_id",
-            "measure",
-            "value",
-        ]
-        assert dcglearn("evaluate", "qrels.txt", "base.txt", "--output", "v.tsv")[0] == 2
+        assert dcglearn(*both, "-q", "--output", "v.tsv")[0] == 0
+        assert pl.read_csv("v.tsv", separator="\t").to_dicts() == values
+        misuse("v.tsv exists", *both, "-q", "--output", "v.tsv")
         settings = ((), ("--raw",), ("--unjudged", "0.1"))
-        plain = [
-            dcglearn("evaluate", "qrels.txt", "base.txt", "--format", "jsonl", *more)[1]
-            for more in settings
-        ]
+        plain = [dcglearn(*both, *more)[1] for more in settings]
         assert plain[0] != plain[1] and plain[0] == plain[2]
-        misuse("unjudged", "evaluate", "qrels.txt", "base.txt", "--unjudged", "lost")
+        misuse("unjudged", *both, "--unjudged", "lost")
         misuse("does not exist", "evaluate", "qrels.txt", "nothing.txt")
 
-    def test_compare(self, dcglearn, files):
+    def test_compare(self, dcglearn, misuse, files):
         runs = ("base.txt", "same.txt", "better.txt")
-        arguments = ("compare", "qrels.txt", *runs, "--metric", "dcg.json", "--resamples", 500)
+        arguments = ("compare", "qrels.txt", *runs, "--metric", "dcg.json")
         status, out, err = dcglearn(*arguments, "--plot", "forest.png")
         assert status == 0 and "differences from base" in out and "wrote: forest.png" in err
-        marks = {"csv": "p_corrected", "markdown": "| --- |", "jsonl": '"baseline":"base"'}
-        for form, mark in marks.items():
-            assert mark in dcglearn(*arguments, "--format", form)[1]
-        assert dcglearn(*arguments, "--correction", "some")[0] == 2
-        assert dcglearn(*arguments, "--baseline", "nobody")[0] == 2
+        marks = {"csv": "p_corrected", "md": "| --- |", "json": '"baseline": "base"'}
+        for suffix, mark in marks.items():
+            dcglearn(*arguments, "-o", f"compared.{suffix}")
+            assert mark in (files / f"compared.{suffix}").read_text()
+        found = json.loads((files / "compared.json").read_text())
+        assert [*found] == ["title", "comparison", "ranks"]
+        assert [row["run"] for row in found["comparison"]["table"]] == ["same", "better"]
+        misuse("none of the runs", *arguments, "--baseline", "nobody")
 
 
 @pytest.mark.filterwarnings(
@@ -847,15 +829,15 @@ def test_systems_are_ordered_by_a_list_utility():
     assert order.evaluation.means.shape == (2, 2)
 
 
-def test_commands_read_the_file_of_a_list_utility(dcglearn, misuse, tmp_path):
-    write_trec(tmp_path, GRADED, {"mine": RANKED})
-    files, path = (tmp_path / "qrels.txt", tmp_path / "mine.txt"), tmp_path / "utility.json"
+def test_commands_read_the_file_of_a_list_utility(dcglearn, misuse, here):
+    write_trec(here, GRADED, {"mine": RANKED})
+    files, path = ("qrels.txt", "mine.txt"), "utility.json"
     ENOUGH.save(path)
     status, out, _ = dcglearn("evaluate", *files, "--metric", path, "--metric", "ERR@3")
     assert status == 0 and f"{values_of(ENOUGH).mean():.4f}" in out and "ERR@3" in out
-    status, out, err = dcglearn("coherence", path, "exponential-log2", "--json")
+    status, _, err = dcglearn("coherence", path, "exponential-log2", "-o", "often.json")
     assert status == 0 and "only true of a DCG" in err
-    assert json.loads(out)["disagreement"]["exact"] is True
+    assert json.loads((here / "often.json").read_text())["exact"] is True
     misuse("can hold only a DCG", "export", path, "--to", "sql")
 
 

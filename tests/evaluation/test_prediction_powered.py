@@ -194,7 +194,7 @@ def test_the_machine_must_judge_what_people_judged_and_more():
     )
 
 
-def test_the_command_and_its_gate(dcglearn, here):
+def test_the_command_and_its_gate(dcglearn, misuse, here):
     people, machine, runs = judged()
     write_trec(here, people, runs)
     (here / "machine.json").write_text(json.dumps(machine))
@@ -203,17 +203,10 @@ def test_the_command_and_its_gate(dcglearn, here):
         "gate", *files, "--rule", "non-inferior", "--min-difference", "-.01"
     )
     assert (status, err) == (0, "") and "Pass: new is shown not" in out and "  worth\n" in out
-    assert "over these 120 queries" in dcglearn("compare", *files, "--topics", "these")[1]
-    status, out, _ = dcglearn("compare", *files, "--format", "jsonl")
-    row = json.loads(out)
-    assert (
-        row["p_permutation"] is None and 0 < row["lambda"] <= 1 and row["p_corrected"] == row["p_t"]
-    )
-    status, _, err = dcglearn(
-        "compare", "qrels.txt", "old.txt", "new.txt", "--llm-qrels", "qrels.txt"
-    )
-    assert (
-        status == 2
-        and err.count("\n") == 1
-        and "25 of the 25 queries that people judged, and 0 others" in err
-    )
+    dcglearn("compare", *files, "-o", "compared.json")
+    [row] = json.loads((here / "compared.json").read_text())["table"]
+    assert row["p_permutation"] is None and 0 < row["lambda"] <= 1
+    assert row["p_corrected"] == row["p_t"]
+    words = "25 of the 25 queries that people judged, and 0 others"
+    err = misuse(words, "compare", *files[:3], "--llm-qrels", "qrels.txt")
+    assert err.count("\n") == 1

@@ -4,6 +4,7 @@ import itertools
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dcglearn as dl
@@ -235,11 +236,11 @@ def test_the_command_shows_both_ends(dcglearn, tmp_path, monkeypatch):
     judged, runs, _ = partly_judged(np.random.default_rng(0))
     (tmp_path / "qrels.json").write_text(json.dumps(judged))
     (tmp_path / "run.json").write_text(json.dumps(runs["old"]))
-    command = ("evaluate", "qrels.json", "run.json", "--metric", "nDCG@4", "--bounds")
+    command = ("evaluate", "qrels.json", "run.json", "--metric", "nDCG@4", "--unjudged", "bounds")
     status, out, _ = dcglearn(*command)
     assert status == 0 and "least of nDCG@4" in out and "whatever their grades" in out
-    status, out, _ = dcglearn(*command, "-q", "--format", "jsonl")
-    rows = [json.loads(line) for line in out.splitlines()]
+    assert dcglearn(*command, "-q", "-o", "values.jsonl")[0] == 0
+    rows = pl.read_ndjson("values.jsonl").to_dicts()
     assert all(row["least"] <= row["value"] + 1e-12 <= row["most"] + 2e-12 for row in rows)
 
 

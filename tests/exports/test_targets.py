@@ -147,14 +147,15 @@ class TestOnTheCommandLine:
         assert -1 < value.item() < 0
 
     def test_the_list(self, dcglearn):
-        status, out, _ = dcglearn("export", "--list")
+        status, out, _ = dcglearn("export", "--to", "list")
+        assert out == dcglearn("export")[1]
         assert status == 0 and all(f"{name} " in out for name in TARGETS) and "as a run" in out
         assert out in (Path(__file__).parents[2] / "docs" / "exports.md").read_text()
 
     def test_refusals(self, misuse):
         misuse("nearest is quepid", "export", "dcg.json", "--to", "quepit")
         misuse("sat.json is a ListUtility", "export", "sat.json", "--to", "quepid")
-        misuse("--list", "export", "dcg.json")
+        misuse("name a metric", "export", "--to", "quepid")
         misuse("has no depth", "export", "linear-log2", "--to", "sql")
 
 

@@ -68,7 +68,7 @@ class Target:
         return (*self.command, *(["--force"] if forces else []))
 
 
-LEARN = ("learn", "log.jsonl", "-o", "dcg.json")
+LEARN = ("learn", "log.jsonl", "-o", "dcg.json", "--bands", "0")
 TRAIN = ("train", "train.svm", "--metric", "metric.json", "-o", "model.json")
 TARGETS = (
     Target("learn", LEARN, "dcg.json"),
@@ -76,7 +76,7 @@ TARGETS = (
     Target("qp", (*LEARN, "--method", "qp"), "dcg.json"),
     Target("train", TRAIN, "model.json"),
     Target("train, again", (*TRAIN, "--objective", "ridge"), "model.json", replaces=True),
-    Target("trees", (*TRAIN, "--model", "trees", "--trees", "120"), "model.json"),
+    Target("trees", (*TRAIN, "--model", "trees", "-p", "n_trees=120"), "model.json"),
     Target("ask", ("ask", "--log", "log.jsonl", "-o", "ask.jsonl"), "ask.jsonl", replaces=True),
     Target(
         "evaluate",
@@ -119,7 +119,7 @@ def forked(
             os.dup2(sink, 2)
             status = work() or 0
         except SystemExit as stop:
-            status = stop.code if isinstance(stop.code, int) else 1
+            status = int(stop.code or 0)
         except BaseException:
             traceback.print_exc()
         finally:

@@ -226,21 +226,18 @@ def targets(folder: Path) -> dict[str, Target]:
 
 COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
     "evaluate": (["evaluate", "qrels.txt", "run.txt", "-q"], {"qrels.txt": QRELS, "run.txt": RUN}),
-    "compare": (
-        ["compare", "q.csv", "run.txt", "--resamples", "100"],
-        {"q.csv": CSV, "run.txt": RUN},
-    ),
+    "compare": (["compare", "q.csv", "run.txt"], {"q.csv": CSV, "run.txt": RUN}),
     "show": (["show", "m.json"], {"m.json": METRIC}),
     "export": (["export", "m.json", "--to", "lightgbm", "--lossy"], {"m.json": METRIC}),
     "coherence": (
         ["coherence", "m.json", "linear-log2@3", "--documents", "2,1,0"],
         {"m.json": METRIC},
     ),
-    "learn": (["learn", "log.jsonl", "--dry-run"], {"log.jsonl": LOG}),
-    "learn ratings": (["learn", "r.jsonl", "--ratings", "--dry-run"], {"r.jsonl": RATINGS}),
-    "convert skipping": (["convert", "l.csv", "--skip-bad", "bad.csv"], {"l.csv": LOG_CSV}),
+    "convert": (["convert", "log.jsonl"], {"log.jsonl": LOG}),
+    "convert ratings": (["convert", "r.jsonl", "--ratings"], {"r.jsonl": RATINGS}),
+    "convert columns": (["convert", "w.csv", "--winner-words", "1=a,2=b"], {"w.csv": LOG_WIDE}),
     "ask": (["ask", "c.jsonl", "-n", "2"], {"c.jsonl": LOG}),
-    "train": (["train", "s.svm", "-o", "m", "--objective", "ridge", "--dry-run"], {"s.svm": SVM}),
+    "train": (["train", "s.svm", "-o", "m", "--objective", "ridge", "--force"], {"s.svm": SVM}),
 }
 """Commands, and the good files that they read from the working folder."""
 

@@ -19,7 +19,7 @@ RAN = "ran.txt"
 
 TRAP = f"open({RAN!r}, 'a').write(__name__)\n"
 
-LEARN = ("learn", "log.jsonl", "--plot", "dcg.svg", "-o", "dcg.json", "--force")
+LEARN = ("learn", "log.jsonl", "--plot", "dcg.svg", "-o", "dcg.json", "--bands", "0")
 """A command that uses kernels and draws."""
 
 

@@ -153,10 +153,8 @@ def test_the_command_takes_a_file_or_two_runs(trec, dcglearn, misuse, here):
     err = dcglearn("ask", pairs, "-o", "page.html")[2]
     assert "1 pair, 1 query; 2 positions, 3 grades" in err
     runs, qrels = (trec / "old.txt", trec / "new.txt"), ("--qrels", trec / "qrels.txt")
-    topics = "--topics", trec / "topics.tsv"
-    err = dcglearn("ask", *runs, *qrels, *topics, "-o", "runs.html")[2]
+    err = dcglearn("ask", *runs, *qrels, "-o", "runs.html")[2]
     assert "2 pairs, 2 queries; 10 positions, 4 grades" in err
-    assert '"text":"first query"' in (here / "runs.html").read_text()
     status, out, _ = dcglearn("ask", *runs, *qrels, "-n", 2)
     assert status == 0 and out.count('"winner":"open"') == 2
     for arguments, words in [

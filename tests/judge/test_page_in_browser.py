@@ -142,10 +142,11 @@ def test_a_page_from_the_disk_survives_a_reload_and_hands_its_verdicts_over(
     assert len(judged) == 12 and judged.tie.sum() == 2
     assert dcglearn("convert", log, "-o", tmp_path / "all.jsonl")[0] == 0
     dcg = tmp_path / "dcg.json"
-    assert dcglearn("learn", tmp_path / "all.jsonl", "--grades", 4, "-o", dcg)[0] == 0
+    learn = ("learn", tmp_path / "all.jsonl", "--grades", 4, "--bands", 0)
+    assert dcglearn(*learn, "-o", dcg)[0] == 0
     assert len(json.loads(dcg.read_text())["gains"]) == 4
     further = tmp_path / "next.html"
-    assert dcglearn("ask", EXAMPLE, "--log", log, "--grades", 4, "-o", further)[0] == 0
+    assert dcglearn("ask", EXAMPLE, "--log", log, "-o", further)[0] == 0
 
 
 def test_lines_are_those_of_a_log(context, written, tmp_path):

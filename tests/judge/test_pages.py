@@ -162,7 +162,7 @@ def test_the_judgements_so_far_choose_the_next_page(dcglearn, here):
     ]
     write_lines(here / "verdicts-1.jsonl", lines[:10])
     write_lines(here / "verdicts-2.jsonl", lines[10:])
-    words = ("ask", EXAMPLE, "--log", "verdicts-*.jsonl", "--grades", 4)
+    words = ("ask", EXAMPLE, "--log", "verdicts-*.jsonl")
     assert dcglearn(*words, "-o", second)[0] == 0
     after = [p for p in read(second).data["pairs"] if not p["known"]]
     assert len(after) == 20 and not {p["pair"] for p in after} & {p["pair"] for p in asked}
@@ -176,7 +176,7 @@ def test_three_pages_teach_the_judge_s_metric(dcglearn, here):
     truth = DCG([0, 0.2, 0.5, 1], [1, 0.7, 0.5, 0.35, 0.25])
     log = []
     for name in ("one.html", "two.html", "three.html"):
-        more = ("--log", "log.jsonl", "--grades", 4) if log else ()
+        more = ("--log", "log.jsonl") if log else ()
         assert dcglearn("ask", EXAMPLE, *more, "-o", name)[0] == 0
         for pair in (p for p in read(name).data["pairs"] if not p["known"]):
             a, b = truth.score([pair["a"], pair["b"]])
@@ -229,10 +229,8 @@ def test_a_page_is_ascii_and_asks_for_nothing():
         ("-o p.html --log none.jsonl", "none.jsonl does not exist"),
         ("-o p.html --model m", "--model goes with -o prompts.jsonl"),
         ("-o p.html --qrels qrels.txt", "give a file of CANDIDATES, or two runs and --qrels"),
-        ("-o p.html --topics topics.tsv", "give a file of CANDIDATES, or two runs and --qrels"),
-        ("-o p.jsonl --pages 2", "--pages goes with -o page.html"),
-        ("-o p.jsonl --checks 0.1", "--checks goes with -o page.html"),
-        ("-o p.jsonl --for gemini", "--for goes with --model NAME"),
+        ("-o p.jsonl --pages 2", "--pages, --redundancy and --checks go with -o page.html"),
+        ("-o p.jsonl --checks 0.1", "--checks go with -o page.html"),
         ("-o p.jsonl --documents docs.jsonl", "for pages and prompts, not for a table"),
         ("-o p.parquet --model m", "p.parquet"),
         ("--model m", "prompts are written to a file"),

@@ -77,7 +77,8 @@ def test_names_are_kept_saved_and_shown(of_frame, tmp_path, dcglearn):
     )
     assert again.booster_.feature_name() == ["title__score", "price", "city"]
     np.testing.assert_array_equal(again.predict(TEST[0]), of_frame.predict(TEST[0]))
-    facts = json.loads(dcglearn("show", tmp_path / "model.json", "--json")[1])["model"]
+    dcglearn("show", tmp_path / "model.json", "-o", tmp_path / "shown.json")
+    facts = json.loads((tmp_path / "shown.json").read_text())[0]["model"]
     assert facts["important"].startswith(("city ", "price ")) and facts["important"].count("%") == 3
 
 
@@ -177,14 +178,14 @@ def test_missing_values_in_svmlight(dcglearn, misuse, here):
     (here / "valid.svm").write_text("".join(text[450:]))
     queries = read_queries("train.svm")
     np.testing.assert_array_equal(np.isnan(queries.features[:, 0]), np.isnan(price[:450]))
-    command = ("train", "train.svm", "--valid", "valid.svm", "--trees", 80)
-    status, out, _ = dcglearn(*command, "--model", "trees", "-o", "model.json")
+    command = ("train", "train.svm", "--valid", "valid.svm", "--model", "trees")
+    parameters = ("-p", "n_trees=80", "-p", "patience=50")
+    status, out, _ = dcglearn(*command, *parameters, "-o", "model.json")
     assert status == 0 and "least squares" not in out
     model = load_ranker("model.json")
     assert model.patience == 50 and model.booster_.num_trees() == model.n_trees_ <= 80
     assert dcglearn("rank", "model.json", "valid.svm")[0] == 0
-    few = (*command[:4], "--model", "trees", "--trees", 3, "--patience", 0, "-o", "all.json")
-    assert dcglearn(*few)[0] == 0
+    assert dcglearn(*command, "-p", "n_trees=3", "-p", "patience=None", "-o", "all.json")[0] == 0
     assert load_ranker("all.json").patience is None
     message = "nan is missing, and a linear model takes no missing (NaN) values: fill it in"
     misuse(message, "train", "train.svm", "-o", "other.json")

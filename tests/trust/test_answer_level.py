@@ -6,7 +6,6 @@ import pytest
 import dcglearn as dl
 from dcglearn.learning.options import DCGOptions
 from dcglearn.trust.answers import fit_answers
-from tests.makers import call, write_lines
 from tests.tables import table
 
 FALLING, ENDS = np.array([1.0, 0.6, 0.4]), np.array([1.0, 0.3, 0.9])
@@ -65,18 +64,11 @@ def test_lists_with_different_grades_tell_the_level():
     assert level.startswith("learned from 60 answers without any passage")
 
 
-def test_discounts_are_free_unless_told_otherwise(tmp_path, monkeypatch, capsys):
-    path = write_lines(tmp_path / "answers.jsonl", asked(200, ENDS))
-    answers = dl.io.read_answers(path)
+def test_discounts_are_free_unless_told_otherwise():
+    answers = dl.io.read_answers(asked(200, ENDS))
     assert (np.diff(dl.learn_from_answers(answers).dcg.discounts) > 0).any()
     falling = dl.learn_from_answers(answers, dl.DCGLearner(zero="none")).dcg.discounts
     assert (np.diff(falling) <= 0).all()
-
-    for options, rises in (((), True), (("--discounts", "falling"), False)):
-        file = tmp_path / "dcg.json"
-        out = call(monkeypatch, capsys, "learn-answers", path, "-o", file, "--force", *options)
-        assert out[0] == 0
-        assert bool((np.diff(dl.DCG.load(file).discounts) > 0).any()) is rises
 
 
 def test_held_out_comparisons_are_of_lists_with_passages():

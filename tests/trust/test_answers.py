@@ -4,7 +4,6 @@ them.
 
 import json
 import runpy
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.learning.options import DCGOptions
 from dcglearn.trust.answers import explained_at_most, fit_answers
-from tests.makers import call, refused, write_lines
+from tests.makers import refused
 from tests.tables import table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -127,27 +126,6 @@ def test_what_cannot_be_learned_from_is_refused():
 def test_the_example_is_what_its_program_prints(capsys):
     runpy.run_path(str(EXAMPLES / "answers.py"), run_name="__main__")
     assert capsys.readouterr().out == (EXAMPLES / "answers.jsonl").read_text()
-
-
-def test_the_command_learns_and_refuses_options_of_verdicts(tmp_path, monkeypatch, capsys):
-    path = write_lines(tmp_path / "answers.jsonl", lines_of(60))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        status, out, err = call(
-            monkeypatch,
-            capsys,
-            "learn-answers",
-            path,
-            "-o",
-            tmp_path / "dcg.json",
-            "--report-out",
-            tmp_path / "report.txt",
-        )
-    assert status == 0 and "Comparisons within questions: " in out and not err.count("Traceback")
-    assert (tmp_path / "report.txt").read_text().strip() in out and "report.txt\n" in out
-    assert dl.DCG.load(tmp_path / "dcg.json").depth == 3
-    status, _, err = call(monkeypatch, capsys, "learn-answers", path, "--bands", 20)
-    assert status == 2 and "No such option: --bands" in err
 
 
 def test_a_path_is_refused_with_what_reads_it():
