@@ -50,6 +50,9 @@ LOSSES = {
 OWN = {"rsrank": "LinearRanker", "ranksvm": "RankSVMRanker", "ridge": "RidgeRanker"}
 """Objectives of linear models alone, and the class of each."""
 
+PATIENCE = 50
+"""Trees without a better value on validation data after which no more are grown."""
+
 SPARSE: Fields = {"l1": "path", "max_iter": 200, "tol": 1e-4}
 """Parameters of RSRank's sparse models."""
 
@@ -119,6 +122,8 @@ def train(
     # train
     if "random_state" in taken:
         parameters["random_state"] = seed
+    if held is not None and "patience" in taken:
+        parameters.setdefault("patience", PATIENCE)
     from dcglearn import losses
 
     if objective == "rsrank":
