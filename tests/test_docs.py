@@ -351,7 +351,7 @@ def test_the_page_of_benchmarks_is_that_of_its_rows(suite):
     rows = suite.read(suite.HERE / "results.jsonl")
     assert {row["script"] for row in rows} == set(suite.SCRIPTS)
     assert (suite.DOCS / "benchmarks.md").read_text() == suite.page(rows)
-    beside = {"__main__", "in_turn"}
+    beside = {"__main__", "against", "in_turn"}
     assert set(suite.SCRIPTS) | beside == {path.stem for path in suite.HERE.glob("*.py")}
 
 

@@ -21,7 +21,7 @@ def fit_parts(inputs: Inputs) -> dict[str, Finding]:
     parts: dict[str, Finding | None] = {
         "learned": learned_section(inputs),
         "how sure": curves_section(inputs),
-        "sum or average": None if coins else sum_or_average(fit),
+        "sum or average": None if coins else sum_or_average(fit, inputs.dcg),
         "LLM judge": inputs.llm,
         "left open": Section("every gain and discount") if coins else fit.visible,
         "factored": inputs.factoring,
@@ -63,8 +63,11 @@ def learned_section(inputs: Inputs) -> Section:
     return Section(dcg.sentence, [*notes, *dcg.notes], rows=_table(dcg))
 
 
-def sum_or_average(fit: object) -> Section | None:
-    """Return whether people add up what they find or average it, where lists differ in length."""
+def sum_or_average(fit: object, dcg: DCG) -> Section | None:
+    """Return whether people add up what they find or average it, where lists differ in length.
+
+    `dcg` is that of the fit, with draws of its judges.
+    """
     if not isinstance(fit, Fit) or fit.lead is None:
         return None
     if fit.form == fit.options.plain:
@@ -74,13 +77,13 @@ def sum_or_average(fit: object) -> Section | None:
         )
 
     # how near to an average, and what the worst grade costs
-    power, worst = fit.dcg.power, fit.dcg.gains[0]
+    power, worst = dcg.power, dcg.gains[0]
     which = (
         "come nearer to averaging what they find than to adding it up"
         if power > 0.5
         else "come nearer to adding up what they find than to averaging it"
     )
-    draws = None if fit.dcg.judges is None else fit.dcg.judges.draws
+    draws = None if dcg.judges is None else dcg.judges.draws
     between, costs = "", ""
     if draws is not None and draws.powers is not None:
         low, high = percentile_interval(draws.powers)

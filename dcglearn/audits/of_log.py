@@ -64,6 +64,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
     # the sentence counts, and names what stands out most
     striking, notes, asks = _said(agreement, numbers)
     about = striking[0] if striking else "nothing in them stands out"
+    about = "; ".join([about, *filter(None, numbers["as_read"])])
     no_raters = rated or (log.rater is None and log.swapped is None)
     section = Section(
         f"{contents(log)}: {about}",
@@ -117,7 +118,6 @@ def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[s
                 f"without {most[0]}, who matters most, no gain or discount changes by more than "
                 f"{most[1]:.2g} (the best gain and the first discount are 1)"
             )
-    striking += [line for line in numbers["as_read"] if line]
 
     # which lists recur
     recurring = "no pair is"

@@ -26,7 +26,6 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES
 from dcglearn.foundation.validation import InputError, suffix_among
-from dcglearn.trust.next_pairs import generated_lists, most_informative
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
@@ -145,6 +144,7 @@ def ask(
 
     # those that too few raters have judged
     from dcglearn.judge.pages import raters_lacking
+    from dcglearn.trust.next_pairs import most_informative
 
     judged, _, fit = _judgements(log, llm, pairs.n_grades)
     lacking = raters_lacking(pairs, judged, redundancy)
@@ -208,6 +208,8 @@ def _questions(
     files: list[str], qrels: str | None, log: str | None, llm: str | None, n: int, seed: int
 ) -> Any:
     """Return the pairs of a table: of candidates, of an LLM judge's, or made for the log."""
+    from dcglearn.trust.next_pairs import generated_lists
+
     judged, verdicts, fit = _judgements(log, llm)
     n_grades = None
 

@@ -72,6 +72,10 @@ def learn(
     force: Force = False,
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
+
+    # what was read is said before the rest is loaded
+    judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
+
     from dcglearn.audits.audit import FIRST, HEADINGS, parts_of_fit
     from dcglearn.audits.inputs import Inputs
 
@@ -97,7 +101,6 @@ def learn(
     from dcglearn.trust.coins import NO_SIGNAL
 
     # learn, and say how far to trust it
-    judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
     verdicts = None if llm is None else read_llm(llm, judged.n_grades)
     inputs = Inputs.of(judged, metric, seed, llm=verdicts, method=method, C=weight, n_draws=bands)
     n, what = judged.n_judgements, "judgements" if judged.ratings is None else "ratings"

@@ -175,7 +175,7 @@ def _short_lists(
         every = [*grades, *also]
         name = f"first {len(grades)} of {' '.join(map(str, every))}"
         judged[name] = {str(place): grade for place, grade in enumerate(every)}
-        ranked[name] = [*judged[name]][: len(grades)]
+        ranked[name] = {str(place): -float(place) for place in range(len(grades))}
 
         # the function's own arguments
         by_name = {"judged": every} if also else {}

@@ -54,7 +54,9 @@ def turned(log, flip, **columns):
 def test_a_clean_log_has_nothing_that_stands_out(steep):
     finding = log_section(steep)
     assert (
-        finding.sentence == "300 pairs, 5 raters; 4 positions, 4 grades: nothing in them stands out"
+        finding.sentence
+        == "300 pairs, 5 raters; 4 positions, 4 grades: nothing in them stands out; left out: "
+        "2 pairs of equal lists"
     )
     assert "no rater is shown to decide too much: without" in said(finding)
     assert "pairs judged twice: 0" in said(finding)

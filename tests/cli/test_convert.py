@@ -154,7 +154,8 @@ def test_columns_that_are_not_used_are_named(dcglearn, tmp_path):
     log = write(tmp_path, "x.csv", "a,b,winner,rater_id,remark\n1 0,0 1,a,ann,nice\n")
     lines = "columns: rater = rater_id; not used: remark\nwinners: a (1)\n"
     assert dcglearn("convert", log)[2] == lines
-    assert dcglearn("learn", log, "--method", "qp", "-o", tmp_path / "dcg.json")[2] == lines
+    learned = dcglearn("learn", log, "--method", "qp", "-o", tmp_path / "dcg.json")
+    assert learned[2].startswith(lines)
 
 
 def test_thumbs_on_lists_of_documents_are_joined(dcglearn, tmp_path):
@@ -169,7 +170,7 @@ def test_thumbs_on_lists_of_documents_are_joined(dcglearn, tmp_path):
 def test_refusals_name_the_option(misuse, tmp_path):
     sheet = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "winner"))
     for arguments, words in {
-        ("learn", sheet): "row 3: winner is missing or unknown: 'Both'; --winner-words",
+        ("learn", sheet): "row 3: winner is missing or unknown: 'Both'; convert --winner-words",
         ("convert", sheet, "--ratings", "--sides", "shown"): "leave them out with --ratings",
         ("convert", sheet, "--ratings", "--middle", 4): "leave them out with --ratings",
         ("convert", sheet, "--winner-words", "x=a", "--middle", 4): "leave out --winner-words",

@@ -63,9 +63,9 @@ def test_tiny_weights_of_shortfalls_keep_its_share_explained():
 
 
 def test_qp_that_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
-    free = SimpleNamespace(available=1 << 28)
+    free = SimpleNamespace(available=1 << 22)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
-    lists = np.random.default_rng(0).integers(0, 127, (4, 2, 39))
+    lists = np.random.default_rng(0).integers(0, 40, (4, 2, 20))
     with pytest.raises(
         InputError, match=r"QP of 20 positions and 40 grades needs .* GB of memory, .*--depth"
     ):

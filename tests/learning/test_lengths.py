@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.audits.of_fit import learned_section
+from dcglearn.audits.of_fit import sum_or_average
 from dcglearn.metrics.dcg import POWER
 from dcglearn.trust.band_draws import drawn_judges
 from dcglearn.trust.comparison import ADDED_UP, LEARNED
@@ -107,7 +107,7 @@ def test_a_refit_keeps_the_form(averaged):
 def test_the_sentence_says_what_people_do_and_the_rows_what_it_gains(averaged):
     log, fit = averaged
     judged = judged_by(fit, drawn_judges(log, fit, 0))
-    said = learned_section(judged).sentence
+    said = sum_or_average(judged, judged.dcg).sentence
     assert "come nearer to averaging what they find than to adding it up (p = 1.00, 90%" in said
 
     # beside the same learner as a sum
@@ -116,7 +116,7 @@ def test_the_sentence_says_what_people_do_and_the_rows_what_it_gains(averaged):
     assert compared[ADDED_UP].low > 0 and "the learned DCG that adds up" in compared.sentence
 
     plain = dl.DCGLearner().fit(log_of(USUAL, 150, 2)).fit_
-    assert "the log does not show that people average" in learned_section(plain).sentence
+    assert "the log does not show that people average" in sum_or_average(plain, plain.dcg).sentence
     assert ADDED_UP not in [row.name for row in cross_fitted(log_of(USUAL, 150, 2), plain).rows]
 
 
