@@ -72,13 +72,6 @@ def learn(
     force: Force = False,
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
-
-    # what was read is said before the rest is loaded
-    judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
-
-    from dcglearn.audits.audit import FIRST, HEADINGS, parts_of_fit
-    from dcglearn.audits.inputs import Inputs
-
     # files that cannot be read or written
     if output is not None and output.suffix.lower() in NO_METRIC:
         raise InputError(
@@ -97,6 +90,10 @@ def learn(
         raise InputError("--llm goes with --method dcg")
     weight = _weight(C)
 
+    # what was read is said before the rest is loaded
+    judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
+    from dcglearn.audits.audit import FIRST, HEADINGS, parts_of_fit
+    from dcglearn.audits.inputs import Inputs
     from dcglearn.plots import banded_figure, learned_figure
     from dcglearn.trust.coins import NO_SIGNAL
 
