@@ -21,14 +21,11 @@ from dcglearn.evaluation.arrays import evaluate_arrays as evaluate_arrays
 from dcglearn.evaluation.run_values import evaluate as evaluate
 from dcglearn.evaluation.system_tests import compare_systems as compare_systems
 from dcglearn.foundation.validation import InputError as InputError
-from dcglearn.foundation.validation import UpsideDownError as UpsideDownError
 from dcglearn.foundation.version import __version__ as __version__
 from dcglearn.metrics.dcg import DCG as DCG
 from dcglearn.metrics.dcg import Utility as Utility
 from dcglearn.metrics.dcg import textbook_dcgs as textbook_dcgs
-from dcglearn.metrics.list_utility import ListUtility as ListUtility
 from dcglearn.metrics.reading import metric as metric
-from dcglearn.metrics.scales import ScaleWarning as ScaleWarning
 from dcglearn.rankers.linear import LinearRanker as LinearRanker
 from dcglearn.rankers.model_files import load_ranker as load_ranker
 from dcglearn.rankers.queries import Queries as Queries
@@ -38,10 +35,10 @@ from dcglearn.raters.rater_agreement import rater_agreement as rater_agreement
 from dcglearn.reading.judgements import read_judgements as read_judgements
 from dcglearn.reading.preferences import Preferences as Preferences
 from dcglearn.reading.read import read_preferences as read_preferences
-from dcglearn.reading.read import read_questions as read_questions
 from dcglearn.reading.read import read_ratings as read_ratings
 from dcglearn.reading.runs import read_runs as read_runs
-from dcglearn.trust.answers import learn_from_answers as learn_from_answers
+from dcglearn.reading.shapes import from_long as from_long
+from dcglearn.reading.shapes import with_grades as with_grades
 from dcglearn.trust.band_draws import bands as bands
 from dcglearn.trust.ceiling import noise_ceiling as noise_ceiling
 from dcglearn.trust.graders import compare_graders as compare_graders

@@ -1,5 +1,6 @@
 """Public names of `dcglearn.io`."""
 
+from dcglearn.foundation.validation import UpsideDownError as UpsideDownError
 from dcglearn.logs.preference_pairs import Agreement as Agreement
 from dcglearn.logs.visibility import Visibility as Visibility
 from dcglearn.logs.visibility import encode as encode

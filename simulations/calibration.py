@@ -554,7 +554,7 @@ def stopped(columns, n_grades):
     table = pl.DataFrame({name: values.tolist() for name, values in columns.items()})
     try:
         dl.read_preferences(table, n_grades)
-    except dl.UpsideDownError:
+    except dl.io.UpsideDownError:
         return 1
     return 0
 
@@ -665,9 +665,7 @@ def graders(rng, truth, judge, n, many=1000):
     # the shares of new users that metrics of all these verdicts follow
     true = []
     for own in judged.values():
-        logs = [
-            dl.read_ratings(dl.io.with_grades(rows, own), 4, as_is=True) for rows in (asked, new)
-        ]
+        logs = [dl.read_ratings(dl.with_grades(rows, own), 4, as_is=True) for rows in (asked, new)]
         learned = dl.DCGLearner().fit(logs[0], as_is=True)
         true.append(logs[1].agreement(learned.dcg_).share)
     true = np.array(true)

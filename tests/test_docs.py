@@ -472,7 +472,10 @@ def metrics():
     for metric in dcglearn.evaluation.textbook_list_metrics(3, 2).values():
         yield "dcg" if isinstance(metric, dcglearn.DCG) else "list_utility", metric.to_dict()
     yield "utility", dcglearn.Utility([[0, 1], [0, 0.5]]).to_dict()
-    yield "list_utility", dcglearn.ListUtility([0, 0.4, 1], [1, 0.6], stops=[0, 0.5, 1]).to_dict()
+    yield (
+        "list_utility",
+        dcglearn.evaluation.ListUtility([0, 0.4, 1], [1, 0.6], stops=[0, 0.5, 1]).to_dict(),
+    )
     for line in (ROOT / "examples" / "side_by_side.jsonl").read_text().splitlines()[:20]:
         yield "judgement", json.loads(line)
     yield "rated_list", {"list": [2, None, 0], "rating": 4, "group": "q1"}

@@ -18,7 +18,7 @@ EXPECTED = json.loads((kinds.FOLDER / "expected.json").read_text(encoding="utf-8
 LOAD = {
     "dcg.json": dl.DCG.load,
     "utility.json": dl.Utility.load,
-    "list_utility.json": dl.ListUtility.load,
+    "list_utility.json": dl.evaluation.ListUtility.load,
     "linear.json": dl.load_ranker,
     "trees.json": dl.load_ranker,
 }

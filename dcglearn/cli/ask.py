@@ -219,7 +219,7 @@ def _questions(
         pairs = _candidates(files, qrels, None)
         pool, n_grades = pairs.lists, pairs.n_grades
     elif files:
-        pool = dl.read_questions(one_or_all(files))
+        pool = dl.io.read_questions(one_or_all(files))
     elif verdicts is not None:
         pool = verdicts
     elif judged is not None:

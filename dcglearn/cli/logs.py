@@ -155,7 +155,7 @@ def _with_documents(
     # the grades of their documents, whose scale the lists have
     scale = options["scale"]
     judged = dl.read_judgements(qrels, scale=scale and scale.split(","))
-    table = replace(table, frame=dl.io.with_grades(table, judged, columns=own))
+    table = replace(table, frame=dl.with_grades(table, judged, columns=own))
     n_grades = None if judged.grade_names is not None else max(judged.n_grades or 2, 2)
 
     # lists have their usual names

@@ -81,7 +81,7 @@ class InputError(ValueError):
 
     See Also
     --------
-    ScaleWarning : Input that may be used, with doubt.
+    evaluation.ScaleWarning : Input that may be used, with doubt.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class UpsideDownError(InputError):
     >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 100, random_state=0)
     >>> try:
     ...     dl.DCGLearner().fit(dl.Preferences(log.other, log.preferred))
-    ... except dl.UpsideDownError as problem:
+    ... except dl.io.UpsideDownError as problem:
     ...     print(str(problem)[:22])
     the log is upside down
     """

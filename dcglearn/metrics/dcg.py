@@ -153,7 +153,7 @@ class DCG(SavedMetric):
 
     See Also
     --------
-    ListUtility : Lists whose utility is no sum.
+    evaluation.ListUtility : Lists whose utility is no sum.
     DCGLearner : Learn gains and discounts.
 
     Examples

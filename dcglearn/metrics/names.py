@@ -172,7 +172,7 @@ def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, ListMetric]:
 
     See Also
     --------
-    ListUtility : One of one's own.
+    evaluation.ListUtility : One of one's own.
 
     Examples
     --------

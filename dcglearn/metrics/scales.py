@@ -20,7 +20,7 @@ class ScaleWarning(UserWarning):
     --------
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always", dl.ScaleWarning)
+    ...     warnings.simplefilter("always", dl.evaluation.ScaleWarning)
     ...     values = dl.evaluate({"q": {"a": 2}}, {"q": {"a": 1.0}}, dl.DCG.standard(5, 3))
     >>> [warning.category.__name__ for warning in caught]
     ['ScaleWarning']

@@ -157,7 +157,7 @@ def read_answers(
 
     See Also
     --------
-    learn_from_answers : Learn a DCG.
+    trust.learn_from_answers : Learn a DCG.
     io.with_grades : Documents whose grades stand elsewhere.
 
     Examples

@@ -220,7 +220,7 @@ def read_questions(log: Any, n_grades: int | None = None, **options: Unpack[List
 
     Examples
     --------
-    >>> dl.read_questions([{"a": [2, 0], "b": [0, 1]}]).tolist()
+    >>> dl.io.read_questions([{"a": [2, 0], "b": [0, 1]}]).tolist()
     [[[2, 0], [0, 1]]]
     """
     values = rows_of(table_of(log), QUESTION, n_grades=n_grades, **options).values

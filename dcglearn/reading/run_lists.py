@@ -65,7 +65,7 @@ def with_runs(
     >>> old, new = {"q": {"d1": 2.0, "d2": 1.0}}, {"q": {"d2": 2.0, "d3": 1.0}}
     >>> shown = dl.io.with_runs({"q": "a"}, old, new, depth=2)
     >>> judged = dl.read_judgements({"q": {"d1": 2, "d2": 1, "d3": 0}})
-    >>> log = dl.read_preferences(dl.io.with_grades(shown, judged))
+    >>> log = dl.read_preferences(dl.with_grades(shown, judged))
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 1]], [[1, 0]])
     """

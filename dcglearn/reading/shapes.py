@@ -51,7 +51,7 @@ def from_long(
     >>> rows = [("a", 1, 2, "a"), ("a", 2, 0, None), ("b", 1, 0, None), ("b", 2, 1, None)]
     >>> names = ("side", "position", "grade", "winner")
     >>> long = [{"query": "q1", **dict(zip(names, row))} for row in rows]
-    >>> dl.io.from_long(long).select("a", "b", "winner").rows()
+    >>> dl.from_long(long).select("a", "b", "winner").rows()
     [(['2', '0'], ['0', '1'], 'a')]
     """
     table = table_of(rows)
@@ -132,7 +132,7 @@ def with_grades(
     >>> log = [{"query": "q", "a": ["d1", "d2"], "b": ["d2", "d1"], "winner": "a"}]
     >>> judged = [("q", "d1", 2), ("q", "d2", 0)]
     >>> judged = [dict(zip(("query", "doc", "grade"), row)) for row in judged]
-    >>> dl.read_preferences(dl.io.with_grades(log, judged)).preferred.tolist()
+    >>> dl.read_preferences(dl.with_grades(log, judged)).preferred.tolist()
     [[2, 0]]
     """
     table, judged = table_of(log), read_judgements(judgements)

@@ -151,7 +151,7 @@ def learn_from_answers(
     >>> right = rng.random(400) < 0.2 + 0.6 * lists[:, 0]
     >>> answered = enumerate(zip(lists.tolist(), right.tolist()))
     >>> lines = [{"question": i // 2, "list": list_, "right": r} for i, (list_, r) in answered]
-    >>> bool(dl.learn_from_answers(dl.io.read_answers(lines)).dcg.discounts[1] < 0.5)
+    >>> bool(dl.trust.learn_from_answers(dl.io.read_answers(lines)).dcg.discounts[1] < 0.5)
     True
     """
     if not isinstance(answers, Answers):

@@ -149,7 +149,7 @@ def suggest_pairs(
 
     See Also
     --------
-    read_questions : Read candidates from a file.
+    io.read_questions : Read candidates from a file.
 
     Examples
     --------

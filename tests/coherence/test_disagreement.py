@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from dcglearn import DCG, ListUtility, disagreement, textbook_dcgs
+from dcglearn import DCG, disagreement, textbook_dcgs
 from dcglearn import metric as metric_of
 from dcglearn.coherence import disagreement_matrix, disagreements
 from dcglearn.coherence.disagreements import pair_counts
+from dcglearn.evaluation import ListUtility
 from dcglearn.plots import disagreement_figure
 from tests.makers import PAPER_LIST, refused
 from tests.tables import table

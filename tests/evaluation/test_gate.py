@@ -273,7 +273,7 @@ JUDGED = {f"q{i}": {f"d{j}": j % 4 for j in range(8)} for i in range(10)}
 BELOW = {q: {f"d{j}": float(j in (0, 1)) for j in range(8)} for q in JUDGED}
 
 
-@pytest.mark.filterwarnings("ignore::dcglearn.ScaleWarning")
+@pytest.mark.filterwarnings("ignore::dcglearn.evaluation.ScaleWarning")
 @table("case", range(8))
 def test_a_gate_that_measured_nothing_is_unknown(case):
     judged, metric = unmeasured(JUDGED)[case]
@@ -458,7 +458,7 @@ def test_a_list_utility_is_compared_and_gated_as_its_dcg():
     how = {"n_resamples": 200, "normalise": False}
     gates = [
         dl.compare_systems(judged, runs, metric, **how).gate()
-        for metric in (dcg, dl.ListUtility(dcg.gains, dcg.discounts))
+        for metric in (dcg, dl.evaluation.ListUtility(dcg.gains, dcg.discounts))
     ]
     assert [gate.table["verdict"][0] for gate in gates] == ["fail", "fail"]
     assert gates[0].table["difference"][0] == pytest.approx(

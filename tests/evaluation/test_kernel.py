@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 import dcglearn as dl
-from dcglearn import DCG, ListUtility, evaluate, evaluate_arrays
+from dcglearn import DCG, evaluate, evaluate_arrays
+from dcglearn.evaluation import ListUtility
 from dcglearn.evaluation.kernel import OfNumbers, ideals, ranked
 from dcglearn.metrics.other_names import usual_name
 from tests.makers import noisy_runs, refused

@@ -233,7 +233,7 @@ def test_nothing_is_made_up():
 
     # another scale of grades, and queries without a judged document
     few = {q: {d: min(g, 2) for d, g in row.items()} for q, row in judged.items()}
-    with pytest.warns(dl.ScaleWarning):
+    with pytest.warns(dl.evaluation.ScaleWarning):
         other = dl.compare_systems(few, runs, {"m": metric(Judges(1.0))}, n_resamples=100)
     refused("its judges know 4 grades", lambda: other.people)
     assert "no shares of people under m" in str(other).lower()

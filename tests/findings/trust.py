@@ -87,12 +87,12 @@ def _of_outcomes():
         {"question": i // 2, "list": grades, "right": bool(rng.random() < 0.2 + 0.6 * grades[0])}
         for i, grades in enumerate(lists.tolist())
     ]
-    yield dl.learn_from_answers(dl.io.read_answers(lines))
-    yield dl.learn_from_answers(dl.io.read_answers(lines[:40]))
+    yield dl.trust.learn_from_answers(dl.io.read_answers(lines))
+    yield dl.trust.learn_from_answers(dl.io.read_answers(lines[:40]))
     alone = {(): 0.2, (1,): 0.9}
     lines += [
         {"question": i, "list": list(grades), "right": bool(rng.random() < often)}
         for i in range(100)
         for grades, often in alone.items()
     ]
-    yield dl.learn_from_answers(dl.io.read_answers(lines))
+    yield dl.trust.learn_from_answers(dl.io.read_answers(lines))

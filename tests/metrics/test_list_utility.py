@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import DCG, ListUtility
-from dcglearn.evaluation import textbook_list_metrics
+from dcglearn import DCG
+from dcglearn.evaluation import ListUtility, textbook_list_metrics
 from dcglearn.metrics.names import metric_name
 from tests.makers import refused
 from tests.tables import table

@@ -50,7 +50,7 @@ def test_a_word_an_object_and_a_file_have_one_value(word, function, tmp_path):
     metric = dl.metric(word, *SHAPE)
     call = (SUMS | VALUES)[function]
     if function in SUMS and not isinstance(metric, dl.DCG):
-        if function == "curve" and isinstance(metric, dl.ListUtility):
+        if function == "curve" and isinstance(metric, dl.evaluation.ListUtility):
             assert len(call(word)) == LOG.depth
             return
         for way in (word, metric):

@@ -27,7 +27,7 @@ def test_a_reader_is_a_file_that_says_where_it_comes_from(name):
 
 def test_a_reader_has_its_own_scale_as_every_file():
     assert (dl.metric("reader:music").n_grades, dl.metric("reader:music", 5, 8).depth) == (3, 5)
-    with pytest.warns(dl.ScaleWarning):
+    with pytest.warns(dl.evaluation.ScaleWarning):
         dl.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "reader:music")
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn import DCG, ListUtility, ScaleWarning, Utility, coherence, evaluate, read_judgements
+from dcglearn import DCG, Utility, coherence, evaluate, read_judgements
 from dcglearn.coherence import is_compatible
+from dcglearn.evaluation import ListUtility, ScaleWarning
 from dcglearn.metrics.dcg import textbook_dcgs
 from dcglearn.metrics.names import MetricName, metric_name
 from dcglearn.metrics.reading import METRICS, ONLY_DCG, SCORING, metric_or_name

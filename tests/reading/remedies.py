@@ -179,7 +179,7 @@ def likert(source: Any, middle: float, larger: str, name: str = "winner") -> pl.
 def row_a_document(source: Any, keys: Sequence[str] = ("query",), **renamed: str) -> pl.DataFrame:
     rows = table(source) if not isinstance(source, pl.DataFrame) else source
     rows = rows.rename({own: name for name, own in renamed.items()})
-    return dl.io.from_long(rows, keys=list(keys))
+    return dl.from_long(rows, keys=list(keys))
 
 
 def said_by_document(source: Any) -> pl.DataFrame:
@@ -602,7 +602,7 @@ def quepid(source: Path) -> pl.DataFrame:
 
 def arena(source: Path) -> pl.DataFrame:
     frame = table(source).rename({"question_id": "query"})
-    return dl.io.with_grades(frame, source.parent / "23_qrels.csv")
+    return dl.with_grades(frame, source.parent / "23_qrels.csv")
 
 
 GERMAN = {

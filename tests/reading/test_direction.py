@@ -67,7 +67,7 @@ def test_a_reversed_log_is_stopped_with_what_makes_sense_of_it():
     assert f"scale={scale}" in said
     again = dl.read_preferences(lines(log, turned=True), scale=scale)
     np.testing.assert_array_equal(again.preferred, log.preferred)
-    assert issubclass(dl.UpsideDownError, dl.InputError)
+    assert issubclass(dl.io.UpsideDownError, dl.InputError)
 
 
 def test_who_insists_learns_from_it():

@@ -517,12 +517,12 @@ def test_columns_are_named_for_judgements_and_runs_alike(tmp_path):
 def test_logs_take_judgements_with_levels_and_leave_out_missing_grades():
     log = [{"query": "q", "a": ["d0", "d1"], "b": ["d1", "d0"], "winner": "a"}]
     means = read_judgements(frame_of(0.5, 2))
-    refused("a log needs levels of grades.*scale=", dl.io.with_grades, log, means)
+    refused("a log needs levels of grades.*scale=", dl.with_grades, log, means)
     levels = read_judgements(frame_of(0.5, 2), scale=[0, 0.5, 2])
-    assert dl.read_preferences(dl.io.with_grades(log, levels)).preferred.tolist() == [[1, 2]]
+    assert dl.read_preferences(dl.with_grades(log, levels)).preferred.tolist() == [[1, 2]]
     table = frame_of("2", "N/A")
     with pytest.warns(UserWarning, match="2 of 4 documents have no judgement"):
-        joined = dl.io.with_grades(log, table)
+        joined = dl.with_grades(log, table)
     assert dl.read_preferences(joined).preferred.tolist() == [[2, -1]]
 
 

@@ -68,7 +68,7 @@ def number(role):
 
 def document(value):
     log = [{"query": "q", "a": ["d1", value], "b": ["d2", "d1"], "winner": "a"}]
-    return dl.read_preferences(dl.io.with_grades(log, judged({}))).preferred[0].tolist()
+    return dl.read_preferences(dl.with_grades(log, judged({}))).preferred[0].tolist()
 
 
 def judged(more):
@@ -92,7 +92,7 @@ def grade_of_document(form):
             Path(form).write_text(text[form])
         read = dl.read_judgements(judged)
         log = [{"query": "q", "a": ["d1"], "b": ["d2"], "winner": "a"}]
-        with_grades = dl.read_preferences(dl.io.with_grades(log, read)).other[0, 0]
+        with_grades = dl.read_preferences(dl.with_grades(log, read)).other[0, 0]
         value = dl.evaluate(read, {"q": {"d2": 1.0}}, ["DCG@1"]).means[0]
         return with_grades, float(np.squeeze(value))
 

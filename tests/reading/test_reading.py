@@ -305,20 +305,20 @@ def log():
 def test_each_reversal_is_refused_and_its_remedy_reads_the_log(log):
     right = read_preferences(log)
     swapped = [row | {"winner": {"a": "b", "b": "a"}[row["winner"]]} for row in log]
-    with pytest.raises(dl.UpsideDownError, match="winner_words"):
+    with pytest.raises(dl.io.UpsideDownError, match="winner_words"):
         read_preferences(swapped)
     words = {"a": "b", "b": "a"}
     assert (read_preferences(swapped, winner_words=words).preferred == right.preferred).all()
 
     reverse = [row | {side: [3 - x for x in row[side]] for side in "ab"} for row in log]
-    with pytest.raises(dl.UpsideDownError, match="scale="):
+    with pytest.raises(dl.io.UpsideDownError, match="scale="):
         read_preferences(reverse)
     scale = ["3", "2", "1", "0"]
     assert (read_preferences(reverse, scale=scale).preferred == right.preferred).all()
 
     shown = [row | {"swapped": True, "winner": row["winner"]} for row in log]
     told = [row | {"winner": {"a": "left", "b": "right"}[row["winner"]]} for row in shown]
-    with pytest.raises(dl.UpsideDownError, match="sides='listed'"):
+    with pytest.raises(dl.io.UpsideDownError, match="sides='listed'"):
         read_preferences(told)
     assert (read_preferences(told, sides="listed").preferred == right.preferred).all()
 

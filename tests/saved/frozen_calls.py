@@ -303,7 +303,7 @@ def with_machine() -> dict[str, Any]:
 
 def answers() -> dict[str, Any]:
     """Learn from answers."""
-    found = dl.learn_from_answers(dl.io.read_answers(EXAMPLES / "answers.jsonl"))
+    found = dl.trust.learn_from_answers(dl.io.read_answers(EXAMPLES / "answers.jsonl"))
     values = dcg_of(found.dcg)
     for part, rows in found.held_out.items():
         values[f"held out, {part}"] = [[row.share, row.low, row.high] for row in rows]
@@ -361,9 +361,13 @@ def of_lists() -> dict[str, Any]:
     """Return what metrics of whole lists, a reader and a utility make of lists."""
     lists = np.random.default_rng((2026, 7)).integers(0, 5, (5, 6))
     values = {name: _plain(metric.score(lists)) for name, metric in metrics_of_lists().items()}
-    own = dl.ListUtility([0, 0.2, 0.5, 0.8, 1], [1, 0.7, 0.5, 0.4, 0.3, 0.2], [0, 0, 0.1, 0.3, 0.6])
+    own = dl.evaluation.ListUtility(
+        [0, 0.2, 0.5, 0.8, 1], [1, 0.7, 0.5, 0.4, 0.3, 0.2], [0, 0, 0.1, 0.3, 0.6]
+    )
     values["own"] = _plain(own.score(lists))
-    values["best share"] = _plain(dl.ListUtility(own.gains, own.discounts, best=0.4).score(lists))
+    values["best share"] = _plain(
+        dl.evaluation.ListUtility(own.gains, own.discounts, best=0.4).score(lists)
+    )
     values["utility"] = _plain(D1.utility.score(lists[:, :6].repeat(2, axis=1)[:, :10]))
     values["reader"] = _plain(dl.metric("reader:news-feed").score(lists))
     return values
@@ -412,7 +416,7 @@ def joined() -> dict[str, Any]:
     ]
     logs_of = {}
     for name, log in {"runs": shown, "documents": lists}.items():
-        frame = dl.io.with_grades(log, grades, unjudged=0)
+        frame = dl.with_grades(log, grades, unjudged=0)
         logs_of[name] = dl.read_preferences(frame, n_grades=grades.n_grades, as_is=True)
     columns = ("preferred", "other", "tie", "weight", "strength")
     return {

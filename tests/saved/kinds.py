@@ -21,7 +21,7 @@ DCG = dl.DCG(
     notes=("a", "b"),
 )
 UTILITY = dl.Utility(np.outer([1, 0.6, 0.5], [0, 1.5, 4]), grade_names=("Bad", "Fair", "Good"))
-LIST_UTILITY = dl.ListUtility([0, 0.4, 1], [1, 0.6, 0.5], stops=[0, 0.5, 1])
+LIST_UTILITY = dl.evaluation.ListUtility([0, 0.4, 1], [1, 0.6, 0.5], stops=[0, 0.5, 1])
 
 
 def log():
@@ -85,7 +85,7 @@ def of_model(path):
 READ = {
     "dcg.json": lambda path: of_metric(dl.DCG.load(path)),
     "utility.json": lambda path: of_metric(dl.Utility.load(path)),
-    "list_utility.json": lambda path: of_metric(dl.ListUtility.load(path)),
+    "list_utility.json": lambda path: of_metric(dl.evaluation.ListUtility.load(path)),
     "log.jsonl": of_log,
     "log.parquet": of_log,
     "linear.json": of_model,

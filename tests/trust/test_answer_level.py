@@ -43,7 +43,7 @@ def test_closed_book_answers_give_the_discounts_their_level():
     ],
 )
 def test_the_level_is_a_convention_unless_lists_tell_it(kinds, words):
-    fit = dl.learn_from_answers(dl.io.read_answers(asked(60, FALLING, **kinds)))
+    fit = dl.trust.learn_from_answers(dl.io.read_answers(asked(60, FALLING, **kinds)))
     assert fit.facts["level of the discounts"].startswith(words)
     assert words.split(",")[0] in str(fit).replace("Level of the discounts: ", "")
 
@@ -55,25 +55,27 @@ def test_lists_with_different_grades_tell_the_level():
         for q in range(40)
         for i, grades in enumerate(lists)
     ]
-    level = dl.learn_from_answers(dl.io.read_answers(lines)).facts["level of the discounts"]
+    level = dl.trust.learn_from_answers(dl.io.read_answers(lines)).facts["level of the discounts"]
     assert level == "learned from lists that hold different grades"
 
     # distractors that cost nothing leave the closed-book answers to tell it
     answers = dl.io.read_answers(asked(60, FALLING, alone=False))
-    level = dl.learn_from_answers(answers, dl.DCGLearner(zero=0)).facts["level of the discounts"]
+    level = dl.trust.learn_from_answers(answers, dl.DCGLearner(zero=0)).facts[
+        "level of the discounts"
+    ]
     assert level.startswith("learned from 60 answers without any passage")
 
 
 def test_discounts_are_free_unless_told_otherwise():
     answers = dl.io.read_answers(asked(200, ENDS))
-    assert (np.diff(dl.learn_from_answers(answers).dcg.discounts) > 0).any()
-    falling = dl.learn_from_answers(answers, dl.DCGLearner(zero="none")).dcg.discounts
+    assert (np.diff(dl.trust.learn_from_answers(answers).dcg.discounts) > 0).any()
+    falling = dl.trust.learn_from_answers(answers, dl.DCGLearner(zero="none")).dcg.discounts
     assert (np.diff(falling) <= 0).all()
 
 
 def test_held_out_comparisons_are_of_lists_with_passages():
     lines = asked(60, FALLING)
-    with_level = dl.learn_from_answers(dl.io.read_answers(lines))
+    with_level = dl.trust.learn_from_answers(dl.io.read_answers(lines))
     pairs = [line for line in lines if line["list"] in ([], [1])]
-    assert dl.learn_from_answers(dl.io.read_answers(pairs)).held_out == {}
+    assert dl.trust.learn_from_answers(dl.io.read_answers(pairs)).held_out == {}
     assert with_level.held_out

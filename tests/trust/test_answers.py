@@ -78,7 +78,7 @@ def test_a_mixture_uses_both_kinds_and_counts_them():
         {**line, "question": f"single {i}"} for i, line in enumerate(lines_of(150, 1, 1))
     ]
     answers = dl.io.read_answers(lines)
-    fit = dl.learn_from_answers(answers)
+    fit = dl.trust.learn_from_answers(answers)
     assert fit.facts["comparisons within questions"] == pytest.approx(
         answers.within_questions[2].sum()
     )
@@ -96,7 +96,7 @@ def test_a_mixture_uses_both_kinds_and_counts_them():
 
 
 def test_few_answers_say_what_it_takes_to_test_a_dcg():
-    fit = dl.learn_from_answers(dl.io.read_answers(lines_of(25)))
+    fit = dl.trust.learn_from_answers(dl.io.read_answers(lines_of(25)))
     assert fit.held_out == {} and "not tested: it takes at least 30 questions" in fit.sentence
     assert fit.table["value"].to_list() == [*fit.dcg.gains, *fit.dcg.discounts]
 
@@ -118,7 +118,7 @@ def test_what_retrieval_explains_at_most(spread, low, high):
 def test_what_cannot_be_learned_from_is_refused():
     same = [{"question": q, "list": [1, 0], "right": q % 2} for q in range(6)]
     with pytest.raises(dl.InputError, match="no two answers from different lists differ"):
-        dl.learn_from_answers(
+        dl.trust.learn_from_answers(
             dl.io.read_answers([*same, {"question": 9, "list": [0, 1], "right": 0.5}][:6])
         )
 
@@ -129,4 +129,6 @@ def test_the_example_is_what_its_program_prints(capsys):
 
 
 def test_a_path_is_refused_with_what_reads_it():
-    refused("is 'log.jsonl'; give what dl.io.read_answers", dl.learn_from_answers, "log.jsonl")
+    refused(
+        "is 'log.jsonl'; give what dl.io.read_answers", dl.trust.learn_from_answers, "log.jsonl"
+    )

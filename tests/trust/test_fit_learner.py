@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from dcglearn import DCG, DCGLearner, Preferences, bands, learn_from_answers
+from dcglearn import DCG, DCGLearner, Preferences, bands
 from dcglearn.learning.fit import fit_log
 from dcglearn.learning.options import DCGOptions
 from dcglearn.simulate import ground_truth, preference_pairs
+from dcglearn.trust import learn_from_answers
 from dcglearn.trust.deciding import what_if
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.llm import llm_report

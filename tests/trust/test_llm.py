@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import cross_val_score
 
-from dcglearn import DCG, DCGLearner, InputError, Preferences, bands, read_questions, suggest_pairs
+from dcglearn import DCG, DCGLearner, InputError, Preferences, bands, suggest_pairs
+from dcglearn.io import read_questions
 from dcglearn.learning.fit import FREE, LLM, NEAR_LLM
 from dcglearn.simulate import free_lists, ground_truth, judge, preference_pairs
 from dcglearn.trust import fit_learner

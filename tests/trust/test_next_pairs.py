@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import DCG, DCGLearner, Preferences, read_preferences, read_questions, suggest_pairs
-from dcglearn.io import encode
+from dcglearn import DCG, DCGLearner, Preferences, read_preferences, suggest_pairs
+from dcglearn.io import encode, read_questions
 from dcglearn.simulate import ground_truth, permutations, preference_pairs
 from dcglearn.trust import next_pairs
 from dcglearn.trust.next_pairs import generated_lists, most_informative
