@@ -15,16 +15,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import dcg_score, ndcg_score
 
 import dcglearn as dl
-from dcglearn import (
-    DCG,
-    ListUtility,
-    compare_systems,
-    evaluate,
-    evaluate_arrays,
-    read_judgements,
-    read_runs,
-)
-from dcglearn.evaluation import textbook_list_metrics
+from dcglearn import DCG, compare_systems, evaluate, evaluate_arrays, read_judgements, read_runs
+from dcglearn.evaluation import ListUtility, textbook_list_metrics
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
