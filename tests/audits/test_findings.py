@@ -199,7 +199,8 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     )
     assert (
         log_section(tossed).sentence
-        == f"300 pairs, 5 raters; 4 positions, 4 grades: {NO_SIGNAL}; left out: 2 pairs of equal lists"
+        == f"300 pairs, 5 raters; 4 positions, 4 grades: {NO_SIGNAL}; left out: 2 pairs of equal "
+        "lists"
     )
     assert curves_section(tossed).sentence == f"not at all: bands are those of {ASSUMED}"
     held_out = held_out_parts(tossed)
