@@ -8,7 +8,7 @@ from urllib.parse import quote
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Section, json_address
+from dcglearn.audits.section import Section
 from dcglearn.coherence.order_of_systems import SystemOrder, system_order
 from dcglearn.evaluation.paired_tests import interval_of_mean
 from dcglearn.evaluation.people import People, shares_of_people
@@ -200,6 +200,5 @@ def next_section(inputs: Inputs) -> Section:
         numbers=numbers,
         caption="The pairs, by their grades",
         rows=rows,
-        files={"dcg.json": json_address(inputs.dcg.to_dict())}
-        | ({"questions.jsonl": file} if questions else {}),
+        files={"questions.jsonl": file} if questions else {},
     )

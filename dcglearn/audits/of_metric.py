@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Section
+from dcglearn.audits.section import Section, json_address
 from dcglearn.coherence.disagreements import disagreement_matrix
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import number_of
@@ -103,7 +103,7 @@ def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> S
         pictures=pictures,
         figures=figures,
         todo=later.sentence,
-        files=later.files,
+        files={} if inputs.tells_nothing else {"dcg.json": json_address(inputs.dcg.to_dict())},
     )
 
 
