@@ -96,7 +96,9 @@ def direct(log, _, **parameters):
     """Return a fitted `DCGLearner`."""
     learner = used(dl.DCGLearner(**parameters), log)
     assert np.allclose(learner.predict_proba(log).sum(axis=1), 1)
-    return dl.DCGLearner(**{**parameters, "start": learner.fit_.free}).fit(log)
+    start = learner.fit_.free
+    again = {**parameters, "start": start} | ({"power": start.power} if start.power else {})
+    return dl.DCGLearner(**again).fit(log)
 
 
 def programme(log, _, **parameters):
