@@ -169,12 +169,16 @@ def _fitted(
     """Return the fit of a method to a log and, of the QP with C="auto", how C was chosen."""
     fit: AnyFit
     chosen = None
+
+    # gains and discounts, with an LLM judge's followed as far as people agree
     if method == "dcg":
         asked = DCGOptions(n_grades=log.n_grades, llm=llm, random_state=random_state)
         with stage("LLM judge" if llm is not None else "learning"):
             asked = with_llm_learned(asked, log)
         with stage("learning"):
             fit = fit_learner(log, asked)
+
+    # the paper's QP
     else:
         options = QPOptions(margin=MARGINS[method])
         if C == "auto":

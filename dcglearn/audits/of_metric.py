@@ -41,8 +41,8 @@ def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> S
     # the headline, where people follow one in verdicts of 100
     where = "where the two metrics differ"
     sentence = {
-        "check the log": "check the grades and the verdicts first, not the metric: no metric "
-        "orders these pairs better than a coin",
+        "check the log": "check the grades and the verdicts first, not the metric: no metric is "
+        "shown to order these pairs better than a coin",
         "change": f"change from {inputs.name} to the learned DCG",
         "keep": f"keep {inputs.name}",
         "judge more": f"judge more before you change {inputs.name}",
@@ -67,27 +67,7 @@ def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> S
     date = _today()
     notes.append(f"audited on {date}{f'; the last judgement is of {last}' if last else ''}")
 
-    # what the first screen shows
-    figures = []
-    if not isinstance(comparison, str) and row is not None:
-        learned = comparison.rows[0].share
-        figures.append(
-            (
-                f"{learned:.0%} against {row.share:.0%}",
-                f"of {comparison.n_held_out:,} held-out verdicts are ordered as people did by the "
-                f"learned DCG, and by {inputs.name}",
-            )
-        )
-        if comparison.apart and not inputs.tells_nothing:
-            figures.append(
-                (
-                    f"{100 * comparison.with_learned:.0f} of 100",
-                    f"verdicts go with the learned DCG, where the two differ "
-                    f"({comparison.apart:,} held-out verdicts)",
-                )
-            )
-    judged = "judgements" if inputs.log.ratings is None else "ratings"
-    figures.append((number_of(inputs.log.n_judgements, judged, ","), contents(inputs.log)))
+    # what the first screen shows beside them
     return Section(
         sentence,
         notes,
@@ -101,10 +81,35 @@ def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> S
             "last": last,
         },
         pictures=pictures,
-        figures=figures,
+        figures=_figures(inputs),
         todo=later.sentence,
         files={} if inputs.tells_nothing else {"dcg.json": json_address(inputs.dcg.to_dict())},
     )
+
+
+def _figures(inputs: Inputs) -> list[tuple[str, str]]:
+    """Return up to three figures, each with what it is: shares of held-out verdicts, and the log.
+
+    Verdicts where the two metrics differ are told of only if people are shown to follow one.
+    """
+    log, comparison, figures = inputs.log, inputs.comparison, []
+    if not isinstance(comparison, str):
+        learned, in_use = comparison.rows[0].share, comparison[comparison.baseline].share
+        held_out = f"of {comparison.n_held_out:,} held-out verdicts are ordered as people did"
+        figures.append(
+            (
+                f"{learned:.0%} against {in_use:.0%}",
+                f"{held_out} by the learned DCG, and by {inputs.name}",
+            )
+        )
+
+        # of those that tell the two metrics apart
+        if comparison.followed:
+            where = f"where the two differ ({comparison.apart:,} held-out verdicts)"
+            share = f"{100 * comparison.with_learned:.0f} of 100"
+            figures.append((share, f"verdicts go with the learned DCG, {where}"))
+    judged = "judgements" if log.ratings is None else "ratings"
+    return [*figures, (number_of(log.n_judgements, judged, ","), contents(log))]
 
 
 def _today() -> str:

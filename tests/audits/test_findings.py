@@ -194,9 +194,10 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     tossed = replace(steep, log=judged(300, seed=9, noise=0.5, rater=np.tile(RATERS, 60)))
     assert tossed.tells_nothing and tossed.followed == ""
     assert verdict_section(tossed).sentence == (
-        "check the grades and the verdicts first, not the metric: no metric orders these pairs "
-        "better than a coin"
+        "check the grades and the verdicts first, not the metric: no metric is shown to order "
+        "these pairs better than a coin"
     )
+    assert [figure for figure, _ in verdict_section(tossed).figures][1:] == ["300 judgements"]
     assert (
         log_section(tossed).sentence
         == f"300 pairs, 5 raters; 4 positions, 4 grades: {NO_SIGNAL}; left out: 2 pairs of equal "
