@@ -88,7 +88,6 @@ def train(
         method_option(
             "A parameter of the ranker, such as n_trees=100 or n_restarts=5.",
             "-p",
-            "--parameter",
             metavar="NAME=VALUE",
         ),
     ] = [],

@@ -22,7 +22,7 @@ OPTIONS = {
     "grades output force",
     "coherence": "documents depth time-limit grades plot output force",
     "export": "to lossy grades output force",
-    "train": "output metric valid model objective parameter grades seed force",
+    "train": "output metric valid model objective p grades seed force",
     "rank": "metric grades output force",
 }
 """The options of each command, and no others."""
@@ -45,7 +45,7 @@ def test_help_has_the_options_and_an_example_a_line(helped):
     for name in NAMES:
         page = helped(name, "-h")
         listed = re.findall(r"^. \*? *--([\w-]+|C) ", page, flags=re.MULTILINE)
-        listed += re.findall(r"^. \*? *-(n) ", page, flags=re.MULTILINE)
+        listed += re.findall(r"^. \*? *-([np]) ", page, flags=re.MULTILINE)
         assert {*listed} - {"help"} == {*OPTIONS[name].split()}, name
         assert len(listed) <= 15
         assert re.search(rf"^ (zcat \S+ \| )?dcglearn {name}\b", page, flags=re.MULTILINE), name
