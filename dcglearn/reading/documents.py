@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import warnings
@@ -181,16 +180,14 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
     if not rows:
         raise InputError("there is no document")
 
-    # names as text; numbers as they are, or else all as text
-    *names, values = zip(*rows, strict=True)
-    texts = [[None if one is None else str(one) for one in its] for its in (*names, values)]
-    frame: Any = dict(zip(("query", "document", number), texts, strict=True))
+    # names as text; numbers as they are, or all as text where one is
+    names: Any = {"query": pl.String, "document": pl.String, number: None}
     try:
-        with contextlib.suppress(TypeError, OverflowError, pl.exceptions.PolarsError):
-            frame[number] = pl.Series(values)
-        return pl.DataFrame(frame)
-    except UnicodeEncodeError as error:  # half a surrogate pair
-        raise InputError(f"a query or a document is {error.object!r}; use plain text") from error
+        return pl.DataFrame(rows, names, orient="row", strict=False, infer_schema_length=None)
+    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"a query, a document or a {number} cannot be read ({error}); use plain text and numbers"
+        ) from error
 
 
 def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
