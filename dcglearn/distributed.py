@@ -25,7 +25,7 @@ from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pairs import VerdictSums, coded, facts_of
 from dcglearn.learning.usable_pairs import left_out, sides_of, usable_pairs
 from dcglearn.learning.weighing import learned
-from dcglearn.logs.columns import COLUMNS, ties_of
+from dcglearn.logs.columns import COLUMNS, LEARNED, ties_of
 from dcglearn.logs.thinning import SAMPLE, Weighted, joined, marks_of_parts
 from dcglearn.logs.visibility import gram_matrix, visibility
 from dcglearn.reading.in_memory import as_preferences
@@ -225,7 +225,7 @@ def _size(part: Any) -> Any:
 def _read(source: Any, **shape: Any) -> Preferences:
     """Return a log, or what a source holds, with the columns that learners use."""
     log = as_preferences(source, **shape, as_is=True)
-    unused = {name: None for name, about in COLUMNS.items() if not about["learned"]}
+    unused = dict.fromkeys(COLUMNS.keys() - LEARNED)
     unused |= {"rated": None, "units": None}
     return log.changed(**unused, tie=ties_of(log), as_is=getattr(source, "as_is", False))
 

@@ -24,8 +24,7 @@ def one_sided_raters(log: PreferencePairs) -> NDArray[Any]:
 def sides_of(log: PreferencePairs) -> Sides:
     """Return how often each rater of different lists names each side; parts of a log add."""
     if log.rater is None or log.swapped is None:
-        nobody = np.zeros(0, np.int64)
-        return Sides(np.zeros(0, np.str_), nobody, nobody)
+        return Sides.of(np.zeros(0, np.str_), np.zeros(0))
     log = log.differing_pairs.decided
     assert log.rater is not None and log.swapped is not None
     return Sides.of(log.rater, log.swapped)

@@ -25,14 +25,13 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.unique_rows import size_of
 
 
-def _column(kind: str, *, learned: bool = False) -> Any:
+def _column(kind: str) -> Any:
     """Return the field of a column, which is None where a log lacks it.
 
-    `kind` is positive, number, label, text (a label of any length), flag or documents. Learners use
-    only the columns that are `learned`. The names that files give to columns stand in the contract
-    of reading.
+    `kind` is positive, number, label, text (a label of any length), flag or documents. The names
+    that files give to columns stand in the contract of reading.
     """
-    return field(default=None, metadata={"kind": kind, "learned": learned})
+    return field(default=None, metadata={"kind": kind})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,12 +46,12 @@ class Columns:
     # an entry a pair; `Preferences` says what they mean
     id: NDArray[np.object_] | None = _column("text")
     query: NDArray[np.str_] | None = _column("label")
-    rater: NDArray[np.str_] | None = _column("label", learned=True)
-    weight: Floats | None = _column("positive", learned=True)
-    strength: Floats | None = _column("positive", learned=True)
-    margin: Floats | None = _column("number", learned=True)
-    tie: Flags | None = _column("flag", learned=True)
-    swapped: Flags | None = _column("flag", learned=True)
+    rater: NDArray[np.str_] | None = _column("label")
+    weight: Floats | None = _column("positive")
+    strength: Floats | None = _column("positive")
+    margin: Floats | None = _column("number")
+    tie: Flags | None = _column("flag")
+    swapped: Flags | None = _column("flag")
     docs: NDArray[np.object_] | None = _column("documents")
     segment: NDArray[np.str_] | None = _column("label")
     time: NDArray[np.str_] | None = _column("label")
@@ -82,17 +81,12 @@ class Columns:
     def __len__(self) -> int:
         return len(self.preferred)
 
-    @classmethod
-    def unchecked(cls, **values: Any) -> Self:
-        """Return a log of values that are known to be sound."""
-        log = object.__new__(cls)
-        Columns.__init__(log, **values)
-        return log
-
     def changed(self, **values: Any) -> Self:
         """Return the log with other values, which are known to be sound, in place of its own."""
         own = {entry.name: getattr(self, entry.name) for entry in fields(Columns)}
-        return self.unchecked(**(own | values))
+        log = object.__new__(type(self))
+        Columns.__init__(log, **(own | values))
+        return log
 
 
 class ColumnValues(TypedDict, total=False):
@@ -114,7 +108,10 @@ class ColumnValues(TypedDict, total=False):
 
 
 COLUMNS = {entry.name: entry.metadata for entry in fields(Columns) if entry.metadata}
-"""The kind of each column, and whether it is learned from, by attribute in the order of files."""
+"""The kind of each column by attribute, in the order of files."""
+
+LEARNED = ("rater", "weight", "strength", "margin", "tie", "swapped")
+"""The columns that learners use."""
 
 
 def ties_of(log: Columns) -> Flags:

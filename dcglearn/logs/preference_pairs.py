@@ -14,7 +14,6 @@ from dcglearn.foundation.added import AddedByField
 from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
-    UNKNOWN,
     Fields,
     Flags,
     Floats,
@@ -31,7 +30,7 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.columns import COLUMNS, Columns, ColumnValues, checked_column, checked_lists
 from dcglearn.logs.thinning import Weighted
-from dcglearn.logs.unique_rows import list_numbers, n_distinct, numbered, pair_numbers, size_of
+from dcglearn.logs.unique_rows import hashed, list_numbers, numbered, pair_numbers, size_of
 
 if TYPE_CHECKING:
     from dcglearn.logs.rating_counts import RatingCounts
@@ -169,7 +168,7 @@ class PreferencePairs(Columns, Weighted):
     @cached_property
     def n_lists(self) -> int:
         """Number of distinct lists."""
-        return n_distinct(np.concatenate([self.preferred, self.other]))
+        return len(np.unique(hashed(np.concatenate([self.preferred, self.other]))))
 
     def split(
         self, fraction: float = 0.8, *, random_state: Seed = 0, by: str | None = None
@@ -242,12 +241,12 @@ class PreferencePairs(Columns, Weighted):
         *_, size = checked_lists(self.preferred, self.other, n_grades, None)
         return self.changed(n_grades=size)
 
-    def filled(self, grade: int = UNKNOWN) -> Self:
-        """Return the log with a grade, by default an unknown one, in the empty places of its lists.
+    def filled(self) -> Self:
+        """Return the log with an unknown grade in the empty places of its lists.
 
         Where there are any, the lists are no longer those that were rated.
         """
-        preferred, other = filled(self.preferred, grade), filled(self.other, grade)
+        preferred, other = filled(self.preferred), filled(self.other)
         if preferred is self.preferred and other is self.other:
             return self
         return self.changed(preferred=preferred, other=other, rated=None, units=None)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.foundation.added import AddedByField, Tally
 from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Flags
 
@@ -19,31 +20,22 @@ ONE_SIDED_LEVEL = 0.001
 
 
 @dataclass(frozen=True)
-class Sides:
-    """How often raters name a list, and the one shown second, shape (R,); parts add with ``+``."""
+class Sides(AddedByField):
+    """How often raters name a list, and how often the one shown second; parts add with ``+``."""
 
-    raters: NDArray[Any]
-    second: Any
-    n: Any
-
-    def __add__(self, other: Self) -> Self:
-        columns = zip(vars(self).values(), vars(other).values(), strict=True)
-        return self.of(*map(np.concatenate, columns))
+    verdicts: Tally
+    second: Tally
 
     @classmethod
-    def of(cls, rater: NDArray[Any], second: Any, n: Any = None) -> Self:
-        """Return the counts by rater of decided verdicts, or of `n` at once.
-
-        `second` tells which of these, or how many, name the second list.
-        """
-        raters, number = np.unique(rater, return_inverse=True)
-        return cls(raters, np.bincount(number, second), np.bincount(number, n))
+    def of(cls, rater: NDArray[Any], second: Any) -> Self:
+        """Return the counts by rater of decided verdicts; `second` tells which name the second."""
+        return cls(Tally.of(rater), Tally.of(rater, second))
 
     @property
     def one_sided(self) -> Flags:
         """Which raters always name one side, but for 5% of their verdicts."""
-        is_rare = np.minimum(self.second, self.n - self.second) <= 0.05 * self.n
-        return is_rare & (self.n >= FEWEST_VERDICTS)
+        n, second = self.verdicts.weight, self.second.weight
+        return (np.minimum(second, n - second) <= 0.05 * n) & (n >= FEWEST_VERDICTS)
 
     def always_one(self) -> NDArray[Any]:
         """Return the raters who always name one side, beyond chance, though the others name both.
@@ -51,16 +43,17 @@ class Sides:
         The rest of the raters say how often that side is named where lists matter; a one-sided
         binomial test.
         """
-        lone = self.one_sided
-        if not lone.any() or self.n[~lone].sum() < FEWEST_VERDICTS:
-            return self.raters[:0]
+        n, second = self.verdicts.weight, self.second.weight
+        lone, raters = self.one_sided, self.verdicts.values
+        if not lone.any() or n[~lone].sum() < FEWEST_VERDICTS:
+            return raters[:0]
 
         # how often the others name the second list
-        share = (self.second[~lone].sum() + 0.5) / (self.n[~lone].sum() + 1)
-        is_second = 2 * self.second > self.n
+        share = (second[~lone].sum() + 0.5) / (n[~lone].sum() + 1)
+        is_second = 2 * second > n
         expected = np.where(is_second, share, 1 - share)
 
         # chance to name one side that often
-        named = np.where(is_second, self.second, self.n - self.second)
-        chance = binomial_tail(named, self.n, expected)
-        return self.raters[lone & (chance <= ONE_SIDED_LEVEL / len(self.n))]
+        named = np.where(is_second, second, n - second)
+        chance = binomial_tail(named, n, expected)
+        return raters[lone & (chance <= ONE_SIDED_LEVEL / len(n))]

@@ -6,7 +6,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, Integers
+from dcglearn.foundation.validation import Floats
 from dcglearn.logs.unique_rows import packed, unique_rows
 
 SAMPLE = 1 << 15
@@ -14,22 +14,6 @@ SAMPLE = 1 << 15
 
 Marks: TypeAlias = tuple[float, float, int]
 """Where a part of a log begins, in rows of the mean weight, that weight, and the step of marks."""
-
-
-def marked_rows(weight: Floats, start: float, mean: float, step: int) -> tuple[Integers, Floats]:
-    """Return the rows that hold marks, of n with weights, shape (n,), and their new weights.
-
-    A row of the `mean` weight is one long. The first mark is in the middle of such a row, and the
-    others stand `step` apart; the rows begin at `start`. A heavy row can hold several marks, and
-    counts as often; each stands for the mean weight. If `step` is below 2, each row is its own.
-    """
-    if step < 2:
-        return np.arange(len(weight)), weight.copy()
-    ends = start + np.append(0.0, np.cumsum(weight)) / mean
-    n_before = np.maximum(np.ceil((ends - 0.5) / step), 0)
-    hits = np.diff(n_before)
-    rows = np.flatnonzero(hits)
-    return rows, hits[rows] * mean
 
 
 def marks_of_parts(
@@ -118,6 +102,17 @@ class Weighted:
         return self.at(at[order], weight=weight[order])
 
     def marked(self, marks: Marks) -> Self:
-        """Return the rows that hold marks."""
-        rows, weight = marked_rows(self.weights, *marks)
-        return self.at(rows, weight=weight)
+        """Return the rows that hold marks.
+
+        A row of the mean weight is one long. The first mark is in the middle of such a row, and the
+        others stand a step apart. A heavy row can hold several marks, and counts as often; each
+        stands for the mean weight. If the step is below 2, each row is its own.
+        """
+        start, mean, step = marks
+        if step < 2:
+            return self
+        ends = start + np.append(0.0, np.cumsum(self.weights)) / mean
+        n_before = np.maximum(np.ceil((ends - 0.5) / step), 0)
+        hits = np.diff(n_before)
+        rows = np.flatnonzero(hits)
+        return self.at(rows, weight=hits[rows] * mean)

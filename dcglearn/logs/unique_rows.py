@@ -61,15 +61,8 @@ def hashed(rows: Integers | Grades) -> Integers:
     """Return a hash of each row of small integers, shape (n, m); shape (n,).
 
     It is the sum of a row's values times random odd numbers. Two rows of 10^6 share a hash in one
-    case of a million.
+    case of a million. Hashes are counted in a tenth of the time of `unique_rows`.
     """
     odd = 2 * np.random.default_rng(0).integers(1 << 62, size=rows.shape[1]) + 1
     hashes: Integers = np.einsum("nk,k", rows, odd)  # overflow wraps around
     return hashes
-
-
-def n_distinct(rows: Integers | Grades) -> int:
-    """Return the number of distinct rows, shape (n, m), in a tenth of the time of `unique_rows`."""
-    hashes = hashed(rows)
-    hashes.sort()
-    return int(np.count_nonzero(np.diff(hashes))) + min(len(rows), 1)

@@ -76,7 +76,7 @@ def warn_of_one_side(log: PreferencePairs) -> None:
     swapped, all_alike = np.asarray(log.swapped), np.zeros(len(log))
     everyone = Sides.of(all_alike, swapped)
     each = everyone if log.rater is None else Sides.of(log.rater, swapped)
-    if not everyone.one_sided.any() and 2 * each.one_sided.sum() <= len(each.raters):
+    if not everyone.one_sided.any() and 2 * each.one_sided.sum() <= len(each.one_sided):
         return
 
     # how often the first list won, and what may have been misread

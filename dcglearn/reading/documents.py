@@ -186,7 +186,7 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
         return pl.DataFrame(rows, names, orient="row", strict=False, infer_schema_length=None)
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         raise InputError(
-            f"a query, a document or a {number} cannot be read ({error}); use plain text and numbers"
+            f"a query, document or {number} cannot be read ({error}); use plain text and numbers"
         ) from error
 
 

@@ -13,7 +13,7 @@ from tests.tables import table
 NAMED_ELSEWHERE = {"BoostedRanker"}
 """Classes whose further keywords are those of LightGBM."""
 
-UNCHECKED = {"Preferences.at", "Preferences.changed", "Preferences.unchecked"}
+UNCHECKED = {"Preferences.at", "Preferences.changed"}
 """Methods of the package's own, which take attributes that are known to be sound."""
 
 

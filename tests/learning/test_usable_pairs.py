@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from dcglearn import Preferences
+from dcglearn.foundation.added import Tally
 from dcglearn.learning.usable_pairs import one_sided_raters, usable_pairs
 from dcglearn.logs.sides import ONE_SIDED_LEVEL, Sides
 from tests.makers import random_log
@@ -64,7 +65,8 @@ def test_the_rule_is_a_binomial_test_against_the_other_raters():
     for _ in range(300):
         n, bias = rng.integers(10, 60, 5), rng.uniform(0.3, 0.9)
         second = np.append(rng.binomial(n[:-1], bias), n[-1] - rng.integers(2))
-        sides = Sides(np.arange(5), second, n)
+        raters = np.arange(5)
+        sides = Sides(Tally(raters, n), Tally(raters, second))
         lone = np.minimum(second, n - second) <= 0.05 * n
         if not lone[-1] or lone[:-1].any():
             continue

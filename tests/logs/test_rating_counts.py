@@ -85,6 +85,6 @@ def test_the_counts_do_not_depend_on_the_names_of_raters():
 
 def test_a_log_whose_empty_places_are_filled_has_other_lists_than_were_rated():
     log = rated_pairs([[1, -2], [0, 1], [1, 1]], [1, 2, 3])
-    assert log.filled(0).ratings is None
+    assert log.filled().ratings is None
     full = rated_pairs(LISTS, RATINGS)
-    assert full.filled(0).ratings is full.ratings
+    assert full.filled().ratings is full.ratings

@@ -1,17 +1,34 @@
 """Samples of rows by weight."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.logs.thinning import marked_rows, marks_of_parts
+from dcglearn.logs.thinning import Weighted, marks_of_parts
+
+
+@dataclass
+class Rows(Weighted):
+    row: np.ndarray
+    weight: np.ndarray
+
+    def __len__(self):
+        return len(self.row)
+
+
+def marked_rows(weight, marks):
+    """The rows that hold marks, and their weights."""
+    found = Rows(np.arange(len(weight)), weight).marked(marks)
+    return found.row, found.weight
 
 
 def thinned_rows(n, weight):
     """The rows of a log in one part that stand for all, and their weights."""
-    return marked_rows(weight, *marks_of_parts(n, [len(weight)], [float(np.sum(weight))])[0])
+    return marked_rows(weight, marks_of_parts(n, [len(weight)], [float(np.sum(weight))])[0])
 
 
 def test_rows_of_one_weight_are_taken_at_even_steps():
@@ -45,7 +62,7 @@ def test_parts_are_thinned_as_their_whole(sizes, n, equal):
     rows, weights, before = [], [], 0
     for part, marks in zip(parts, marks_of_parts(n, sizes, [x.sum() for x in parts]), strict=True):
         if len(part):
-            own_rows, own_weights = marked_rows(part, *marks)
+            own_rows, own_weights = marked_rows(part, marks)
             rows += (own_rows + before).tolist()
             weights += own_weights.tolist()
         before += len(part)
