@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
+from typing import Any, Protocol, Self, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,13 +29,10 @@ from dcglearn.foundation.validation import (
     within,
 )
 from dcglearn.logs.columns import COLUMNS, Columns, ColumnValues, checked_column, checked_lists
+from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import hashed, list_numbers, numbered, pair_numbers, size_of
-
-if TYPE_CHECKING:
-    from dcglearn.logs.rating_counts import RatingCounts
-    from dcglearn.logs.visibility import Visibility
-
+from dcglearn.logs.visibility import Visibility, visibility_of
 
 TIE_TOLERANCE = 1e-12
 """Two scores are equal if they differ by at most this share of the largest score."""
@@ -273,8 +270,6 @@ class PreferencePairs(Columns, Weighted):
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies; ties count as pairs."""
-        from dcglearn.logs.visibility import visibility_of
-
         return visibility_of(self)
 
     def gaps(self, metric: Metric) -> Floats:

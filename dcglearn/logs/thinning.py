@@ -70,16 +70,17 @@ class Weighted:
 
     def at(self, rows: Any, **values: Any) -> Self:
         """Return some rows, copied, with other values in place of their own."""
-        own = {column.name: getattr(self, column.name) for column in fields(self)}  # type: ignore[arg-type]
-        for name, column in own.items():
-            if isinstance(column, np.ndarray) and len(column) == len(self):
-                values.setdefault(name, column[rows])
+        for column in fields(self):  # type: ignore[arg-type]
+            own = getattr(self, column.name)
+            if isinstance(own, np.ndarray) and len(own) == len(self):
+                values.setdefault(column.name, own[rows])
         return self.changed(**values)
 
     def thinned(self, n: int) -> Self:
-        """Return about `n` of the rows, at least n and fewer than 2n, which stand for all."""
-        if len(self) < 2 * n:
-            return self
+        """Return about `n` of the rows, at least n and fewer than 2n, which stand for all.
+
+        Fewer than 2n rows stand for themselves.
+        """
         return self.marked(marks_of_parts(n, [len(self)], [self.total_weight])[0])
 
     def merged(self, *, in_order: bool = False) -> Self:
