@@ -47,7 +47,7 @@ class Visibility(Finding):
 
     `invisible`, shape (m, K, L), holds orthonormal directions along which W can move without
     changing the difference of any pair; `rank` is the number of identifiable directions, ``K * L -
-    m``, and `missing` the number of those that more pairs of the same kind would identify. A
+    m``, and `structural_rank` the largest that any number of pairs of the same kind can have. A
     constant can be added to the weights of any position of `free_rows` without changing a
     difference, and if `free_columns` also to those of any one grade. `unseen_grades` are grades of
     the scale that never occur, `open_cells`, shape (K, L), the weights that more pairs of the same
@@ -57,7 +57,7 @@ class Visibility(Finding):
 
     invisible: Floats = field(repr=False)
     rank: int
-    missing: int
+    structural_rank: int
     free_rows: tuple[int, ...]
     free_columns: bool
     unseen_grades: tuple[int, ...]
@@ -68,6 +68,11 @@ class Visibility(Finding):
     def project(self, weights: Floats) -> Floats:
         """Return the identifiable part of W, shape (K, L), orthogonal to `invisible`."""
         return weights - np.tensordot(np.tensordot(self.invisible, weights, 2), self.invisible, 1)
+
+    @property
+    def missing(self) -> int:
+        """Number of directions that more pairs of the same kind would identify."""
+        return self.structural_rank - self.rank
 
     @property
     def sentence(self) -> str:
@@ -195,7 +200,7 @@ def visibility(log: Any, gram: Floats, occurs: Flags) -> Visibility:
     return Visibility(
         invisible.reshape(-1, depth, n_grades),
         rank=size - len(invisible),
-        missing=len(invisible) - len(basis),
+        structural_rank=size - len(basis),
         free_rows=tuple(np.flatnonzero(free_rows).tolist()),
         free_columns=bool(free_columns.all()),
         unseen_grades=tuple(np.flatnonzero(~occurs).tolist()),

@@ -20,7 +20,7 @@ class TestWhatTheLogCanSee:
     )
     def test_structural_ranks(self, kind, rank, words):
         visible = random_log(600, kind).visible()
-        assert (visible.rank, visible.missing) == (rank, 0)
+        assert (visible.rank, visible.structural_rank, visible.missing) == (rank, rank, 0)
         assert len(visible.notes) == words + 1
         assert visible.table["numbers"].to_list() == [rank, 0, 50 - rank]
         assert visible.invisible.shape == (50 - rank, 10, 5)
@@ -32,7 +32,7 @@ class TestWhatTheLogCanSee:
         first = log.preferred.copy()
         first[1, 0] = grade
         visible = Preferences(first, log.other, n_grades=5).visible()
-        assert (visible.rank, visible.missing) == ((40 if grade == 0 else 41), 0)
+        assert visible.rank == visible.structural_rank == (40 if grade == 0 else 41)
 
         # without a sample
         monkeypatch.setattr(visibility, "SAMPLE", 601)
@@ -42,23 +42,23 @@ class TestWhatTheLogCanSee:
     def test_documents(self):
         lists = np.array([np.random.default_rng(i).permutation(6) for i in range(400)])
         visible = Preferences.from_documents(lists[:200], lists[200:]).visible()
-        assert (visible.rank, visible.missing) == (25, 0)
+        assert visible.rank == visible.structural_rank == 25
         assert "a document" in visible.sentence and "document" in visible.notes[0]
 
     def test_the_mix_may_vary_between_pairs(self):
         rng = np.random.default_rng(0)
         first = rng.integers(0, 5, (400, 10))
         visible = Preferences(first, rng.permuted(first, axis=1), n_grades=5).visible()
-        assert (visible.rank, visible.missing) == (36, 0)
+        assert visible.rank == visible.structural_rank == 36
 
     def test_cut_permutations_see_the_mix(self):
         lists = np.random.default_rng(0).permuted(np.tile(PAPER_LIST, (800, 1)), axis=1)[:, :5]
         visible = Preferences(lists[:400], lists[400:]).visible()
-        assert (visible.rank, visible.missing) == (20, 0)
+        assert visible.rank == visible.structural_rank == 20
 
     def test_too_few_pairs_are_told_from_structure(self):
         visible = random_log(15, "permutations").visible()
-        assert (visible.rank, visible.missing) == (15, 21)
+        assert (visible.structural_rank, visible.rank, visible.missing) == (36, 15, 21)
         assert visible.sentence.endswith(
             " or the exact worth of grade 0, 1, 2, 3, 4 at each position"
         )
@@ -72,7 +72,7 @@ class TestWhatTheLogCanSee:
             rng.choice([0, 2], (200, 4)), rng.choice([0, 2], (200, 4)), n_grades=4
         ).visible()
         assert visible.unseen_grades == (1, 3)
-        assert (visible.rank, visible.missing) == (4, 0)
+        assert visible.rank == visible.structural_rank == 4
         assert visible.sentence.startswith("the log cannot tell the worth of grade 1, 3 or")
         assert visible.notes[0] == "no list of the log holds grade 1, 3"
 
@@ -109,7 +109,7 @@ class TestWhatTheLogCanSee:
         lists[:, :, 2:][rng.random((2, 300, 2)) < 0.3] = -1
         visible = Preferences(*lists).visible()
         assert visible.free_rows == (0, 1)
-        assert (visible.rank, visible.missing) == (10, 0)
+        assert visible.rank == visible.structural_rank == 10
         none = "the log cannot tell whether a result of the worst grade is better than none"
         assert visible.sentence == f"{none} at position 1, 2"
         assert "position 1, 2, so" in visible.notes[0] and "other positions" in visible.notes[0]
