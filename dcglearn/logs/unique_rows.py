@@ -9,11 +9,9 @@ from dcglearn.foundation.validation import Grades, Indices, Integers
 
 def packed(lists: Grades) -> Integers:
     """Return lists as int64 columns of eight grades each, which sort fast; shape (n, ceil(K/8))."""
-    n, depth = lists.shape
-    columns = -(-depth // 8)
-    padded = np.full((n, columns * 8), -1, dtype=np.int8)
-    padded[:, :depth] = lists
-    return padded.view(np.int64)
+    n_more = -lists.shape[1] % 8
+    padded = np.pad(lists, [(0, 0), (0, n_more)], constant_values=-1)
+    return np.ascontiguousarray(padded).view(np.int64)
 
 
 def places(sizes: Integers) -> Integers:
