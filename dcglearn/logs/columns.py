@@ -144,11 +144,11 @@ def checked_column(name: str, values: Any, n: int) -> NDArray[Any]:
 
     # values of the kind
     if kind == "flag":
-        if array.dtype != bool and not np.isin(array, (0, 1)).all():
+        if not np.isin(array, (0, 1)).all():
             raise InputError(f"{name} must be {n} booleans, one per pair; found {array.dtype}")
         return array.astype(bool)
     if kind == "label":
-        return array.astype(str, copy=array.flags.writeable)
+        return array.astype(str)
     texts = [_text(one) for one in array.reshape(-1, *array.shape[len(shape) :])]
     return np.array(texts, dtype=object).reshape(shape)
 

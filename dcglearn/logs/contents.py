@@ -21,13 +21,13 @@ def contents(log: PreferencePairs) -> str:
         counts.append(f"total weight {log.total_weight:,.0f}")
 
     # what they carry
-    counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties", ",")]
+    counts += [] if log.tie is None else [number_of(log.tie.sum(), "ties", ",")]
     for name, values in (("raters", log.rater), ("queries", log.query)):
         if values is not None:
             counts.append(number_of(len(np.unique(values)), name, ","))
 
     # lists that are shorter than others
-    short = int((np.concatenate([log.preferred, log.other]) == EMPTY).any(axis=1).sum())
+    short = (np.concatenate([log.preferred, log.other]) == EMPTY).any(axis=1).sum()
     if short:
         sizes += f"; {short:,} of {2 * len(log):,} lists are shorter"
     return f"{', '.join(counts)}; {sizes}"

@@ -28,7 +28,14 @@ from dcglearn.foundation.validation import (
     one_of,
     within,
 )
-from dcglearn.logs.columns import COLUMNS, Columns, ColumnValues, checked_column, checked_lists
+from dcglearn.logs.columns import (
+    COLUMNS,
+    Columns,
+    ColumnValues,
+    checked_column,
+    checked_lists,
+    ties_of,
+)
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import hashed, list_numbers, numbered, pair_numbers, size_of
@@ -135,7 +142,7 @@ class PreferencePairs(Columns, Weighted):
     @property
     def ties(self) -> Self:
         """The pairs judged equally good."""
-        return self[:0] if self.tie is None else self[self.tie]
+        return self[ties_of(self)]
 
     @property
     def decided(self) -> Self:
@@ -160,7 +167,7 @@ class PreferencePairs(Columns, Weighted):
     @property
     def n_judgements(self) -> int:
         """Number of ratings, or of pairs where there are none."""
-        return len(self) if self.ratings is None else round(float(self.ratings.weight.sum()))
+        return len(self) if self.ratings is None else round(self.ratings.weight.sum())
 
     @cached_property
     def n_lists(self) -> int:
@@ -228,7 +235,7 @@ class PreferencePairs(Columns, Weighted):
         is one of documents.
         """
         if depth not in (None, self.depth):
-            preferred, other = (at_depth(lists, depth) for lists in (self.preferred, self.other))
+            preferred, other = at_depth(self.preferred, depth), at_depth(self.other, depth)
             changed = self.changed(preferred=preferred, other=other, rated=None, units=None)
             return changed.rescaled(n_grades)
         if n_grades in (None, self.n_grades):
@@ -294,8 +301,8 @@ class PreferencePairs(Columns, Weighted):
         size = number_of(len(self), "pairs")
         if self.weight is not None:
             size += f" of total weight {self.total_weight:.10g}"
-        if self.tie is not None and self.tie.any():
-            size += f", {number_of(self.tie.sum(), 'ties')}"
+        if ties_of(self).any():
+            size += f", {number_of(ties_of(self).sum(), 'ties')}"
         return f"{type(self).__name__}({size}, depth {self.depth}, {scale})"
 
 

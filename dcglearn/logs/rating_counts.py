@@ -5,12 +5,12 @@ from typing import Self
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, Grades, Indices, frozen
+from dcglearn.foundation.validation import Floats, Grades, Indices
 
 
 @dataclass(frozen=True, eq=False)
 class RatingCounts:
-    """How often each list got each rating, in each group; read-only.
+    """How often each list got each rating, in each group.
 
     `lists`, shape (U, K), are the distinct lists, compared within groups. For each distinct group,
     list and rating, shape (m,), `group` is the number of the group, `list` the row of `lists`,
@@ -24,10 +24,6 @@ class RatingCounts:
     unit: Indices
     rating: Floats
     weight: Floats
-
-    def __post_init__(self) -> None:
-        for values in vars(self).values():
-            frozen(values)
 
     def of(self, units: Indices) -> Self:
         """Return the counts of some units, such as those that occur in a subset of a log."""

@@ -113,7 +113,6 @@ class Weighted:
         if step < 2:
             return self
         ends = start + np.append(0.0, np.cumsum(self.weights)) / mean
-        n_before = np.maximum(np.ceil((ends - 0.5) / step), 0)
-        hits = np.diff(n_before)
+        hits = np.diff(np.maximum(np.ceil((ends - 0.5) / step), 0))
         rows = np.flatnonzero(hits)
         return self.at(rows, weight=hits[rows] * mean)
