@@ -65,6 +65,4 @@ def corrected(values: Floats, correction: str) -> Floats:
     # Holm's, step down
     order = np.argsort(values, kind="stable")
     stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    corrected = np.empty_like(values)
-    corrected[order] = np.minimum(stepped, 1.0)
-    return corrected
+    return np.minimum(stepped, 1.0)[np.argsort(order)]

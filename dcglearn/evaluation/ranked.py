@@ -74,9 +74,10 @@ def _lines_of(names: Any, queries: Any) -> tuple[Integers, Integers]:
 
 def _grades_of(documents: PolarsFrame, judgements: Judgements) -> Any:
     """Return the grades of documents, -1 for one that is not judged, shape (n,)."""
-    keys = ["query", "document"]
-    joined = documents.join(judgements.frame, on=keys, how="left", maintain_order="left")
-    return _grades(joined["grade"].fill_null(-1), judgements)
+    graded = documents.join(
+        judgements.frame, on=["query", "document"], how="left", maintain_order="left"
+    )
+    return _grades(graded["grade"].fill_null(-1), judgements)
 
 
 def _grades(grade: Any, judgements: Judgements) -> Any:
