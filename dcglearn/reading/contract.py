@@ -49,14 +49,13 @@ JUDGEMENT: Contract = {
     "weight": Role("positive", "weight count"),
     "strength": Role("positive", "strength"),
     "margin": Role("number", "margin"),
-    "swapped": Role("flag", "swapped"),
-    "shown_first": Role("side", "shown_first shown_left"),
+    "swapped": Role("flag", "swapped shown_first shown_left"),
     "docs_a": Role("documents", "docs_a documents_a"),
     "docs_b": Role("documents", "docs_b documents_b"),
     "segment": Role("name", "segment"),
     "time": Role("label", "time timestamp"),
     "tie_kind": Role("label", "tie tie_kind"),
-    "status": Role("text", "status assignment_status approved"),
+    "status": Role("status", "status assignment_status approved"),
     "system_a": Role("system", "system_a model_a left_system left_model"),
     "system_b": Role("system", "system_b model_b right_system right_model"),
     "scale": Role("scale", "scale"),
@@ -176,9 +175,11 @@ RECIPES = {
 OF_WINNERS = {"A column for each outcome", "Votes", "Probabilities", "Logprobs", "Ranks"}
 """Recipes that give a table its winners."""
 
-READERS = {"dl.read_ratings (--ratings)": {"list rating", "list satisfaction"}}
-READERS |= {"dcglearn convert --prompts FILE": {"customid"}}
-READERS |= {"dl.read_preferences (without --ratings)": {"a b winner", "left right winner"}}
+READERS = {
+    "dl.read_ratings (--ratings)": {"list rating", "list satisfaction"},
+    "dcglearn convert --prompts FILE": {"customid"},
+    "dl.read_preferences (without --ratings)": {"a b winner", "left right winner"},
+}
 """Readers of logs, by the plain names of columns that call for them."""
 
 

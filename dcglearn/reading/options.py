@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
-from dcglearn.foundation.validation import PathLike
-
 
 class ListOptions(TypedDict, total=False):
     """Keywords of every reader of graded lists; see `read_preferences`."""
@@ -22,10 +20,3 @@ class JudgementOptions(ListOptions, total=False):
 
     winner_words: Mapping[Any, str] | str | float | None
     sides: Literal["shown", "listed"] | None
-
-
-class ReadingOptions(JudgementOptions, total=False):
-    """All keywords of `read_preferences`."""
-
-    as_is: bool
-    skip_bad: PathLike | None

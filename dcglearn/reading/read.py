@@ -46,9 +46,6 @@ from dcglearn.reading.winners import (
     winners_of,
 )
 
-REJECTED = ("rejected", "discarded", "false", "no", "0")
-"""Values of a status that say that a judgement was not accepted, in lower case."""
-
 REASONS = (
     "open questions",
     "verdicts already read under the same id",
@@ -233,25 +230,24 @@ def native_frame(
     *,
     ratings: bool = False,
     as_is: bool = False,
-    skip_bad: PathLike | None = None,
     **options: Unpack[JudgementOptions],
 ) -> tuple[pl.DataFrame, Read]:
     """Return a log row for row as a table, with open and superseded rows, and what was read.
 
     Options and errors are those of `read_preferences`, or of `read_ratings` for rated lists.
     """
+    table = table_of(log)
     if ratings:
-        contract = RATED_LIST
-        read = read_table(log, rows_of, skip_bad, contract=contract, n_grades=n_grades, **options)
+        read = rows_of(table, RATED_LIST, n_grades=n_grades, **options)
         log_of_ratings(read, as_is=as_is)
-        return log_frame(read.values, read.scale.names, read.scale.n_grades, contract), read
+        return log_frame(read.values, read.scale.names, read.scale.n_grades, RATED_LIST), read
 
-    read = read_table(log, judgements_of, skip_bad, n_grades=n_grades, **options)
+    read = judgements_of(table, n_grades, **options)
     if not as_is:
         log_of(read, sides=options.get("sides"))
     winner = np.array(MEANINGS, dtype=object)[read.values["winner"]]
-    table = {**read.values, "winner": winner}
-    return log_frame(table, read.scale.names, read.scale.n_grades), read
+    values = {**read.values, "winner": winner}
+    return log_frame(values, read.scale.names, read.scale.n_grades), read
 
 
 @dataclass(frozen=True)
@@ -331,7 +327,6 @@ def columns_of(
     values |= zip(lists, fitted([*lists.values()], depth, pad=pad), strict=True)
 
     # what was recognised; remarks that are added later stand in it, too
-    _remark_rejected([table.frame[name] for name in found.get("status", ())], refusals)
     ignored = unused(table.frame.columns, found)
     recognised = Recognised(found, ignored, notes=refusals.remarks)
     return Read(table.name, values, levels, recognised, refusals)
@@ -364,16 +359,8 @@ def judgements_of(
         read.refusals,
     )
     own = own_names(options.get("columns"))
-    if not {"swapped", "shown_first"} & {*found, *own}:
+    if "swapped" not in {*found, *own}:
         refuse_unused_order(frame, found)
-
-    # what was shown first
-    if "shown_first" in values:
-        if "swapped" in values:
-            raise InputError(
-                "two columns tell what was shown first; columns={'shown_first': ''} ignores one"
-            )
-        values["swapped"] = values.pop("shown_first")
 
     # winners as lists
     swapped = values.get("swapped")
@@ -399,17 +386,6 @@ def judgements_of(
         values["strength"] = winners.strength
     values["winner"] = codes
     return replace(read, recognised=replace(read.recognised, words=winners.words))
-
-
-def _remark_rejected(columns: Sequence[pl.Series], refusals: Refusals) -> None:
-    """Remark rows whose status says that they were not accepted."""
-    for status in columns:
-        rejected = text(status).str.to_lowercase().is_in(REJECTED)
-        if rejected.any():
-            refusals.remarks.append(
-                f"{rejected.sum():,} rows count whose {status.name} is "
-                f"{status.filter(rejected)[0]!r}; see the recipe 'Rejected and repeated rows'"
-            )
 
 
 def _remark_one_sided(raters: NDArray[Any], codes: Grades, refusals: Refusals) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.foundation.validation import InputError, PolarsFrame, one_of, whole_number
 from dcglearn.reading.contract import JUDGEMENT, Contract, Role, plain
 from dcglearn.reading.runs import Run, RunsLike, in_order, read_runs
-
-if TYPE_CHECKING:
-    pass
 
 LISTS: Contract = {
     "system_a": Role("label", "system_a model_a left_system left_model left a"),
@@ -21,7 +18,7 @@ LISTS: Contract = {
 VERDICT: Contract = {
     **LISTS,
     **{x: Role("label", JUDGEMENT[x].names, required=True) for x in ("query", "winner")},
-    **{role: JUDGEMENT[role] for role in ("swapped", "shown_first")},
+    "swapped": JUDGEMENT["swapped"],
 }
 """The columns of a verdict on two runs."""
 
@@ -84,7 +81,7 @@ def with_runs(
     # the columns of queries and winners, and of the two systems
     table, own = table_of(verdicts), own_names(columns)
     found = find(table.frame.columns, VERDICT, {x: own[x] for x in own if x in VERDICT})
-    told = [found.pop(role)[0] for role in ("swapped", "shown_first") if role in found]
+    told = found.pop("swapped", [])
     sides = [found[role][0] for role in LISTS if role in found]
     are_shown = bool(sides) and plain(sides[0]).startswith("l")
     _refuse_sides(sides, told if are_shown else [])

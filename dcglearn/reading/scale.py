@@ -21,6 +21,7 @@ from dcglearn.foundation.validation import (
     InputError,
     Integers,
     at_depth,
+    filled,
     scale_size,
     whole_number,
 )
@@ -254,10 +255,8 @@ def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Gra
     if depth is not None:
         whole_number(depth, "depth", 1, 9_999_999)
     depth = depth or max(grades.shape[1] for grades in lists)
-    whole = []
-    for grades in lists:
-        whole.append(at_depth(grades, depth))
-    return [np.where(x == EMPTY, np.int8(UNKNOWN), x) for x in whole] if pad else whole
+    whole = [at_depth(grades, depth) for grades in lists]
+    return [filled(grades) for grades in whole] if pad else whole
 
 
 def counts_of(lists: Sequence[Grades]) -> Integers:

@@ -130,8 +130,10 @@ def files_of(paths: Any) -> list[str]:
         path for path in expand_paths(paths, "**/*") if not Path(path).name.startswith((".", "~$"))
     ]
     # Path.resolve fails at a circle of links
-    once = {os.path.realpath(path): path for path in reversed(shown)}
-    return [path for path in shown if path in once.values()]
+    once: dict[str, str] = {}
+    for path in shown:
+        once.setdefault(os.path.realpath(path), path)
+    return [*once.values()]
 
 
 def table_of(data: Any) -> Table:
@@ -229,8 +231,9 @@ def polars_frame(frame: Any) -> pl.DataFrame:
 
 def _of_one_type(values: list[Any]) -> list[Any]:
     """Return cells of pandas, as texts where some are texts and some numbers."""
-    kinds = {type(value) for value in values if value is not None}
-    if str in kinds and len(kinds) > 1 and all(np.isscalar(x) for x in values if x is not None):
+    some = [value for value in values if value is not None]
+    kinds = {*map(type, some)}
+    if str in kinds and len(kinds) > 1 and all(map(np.isscalar, some)):
         return [None if value is None else str(value) for value in values]
     return values
 

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError, listed
+from dcglearn.reading.contract import plain
 from dcglearn.reading.scale import COMMAS, separator
 from dcglearn.reading.tables import Refusals
 from dcglearn.reading.texts import BLANK, MISSING, by_text, text, twins
@@ -32,6 +33,9 @@ DOWN = ("down", "thumbs down", "thumbs_down", "thumb down", "👎", "dislike", "
 RATINGS = TRUTH | dict.fromkeys(UP, "1") | dict.fromkeys(DOWN, "0")
 RATINGS |= {"★" * n + "☆" * (m - n): str(n) for m in range(1, 11) for n in range(m + 1)}
 """Ratings by the words for them: thumbs are 1 or 0, stars are counted."""
+
+REJECTED = ("rejected", "discarded", "false", "no", "0")
+"""Values of a status that say that a judgement was not accepted, in lower case."""
 
 SHOWN_FIRST = {"a": False, "ab": False, "b": True, "ba": True}
 """Whether b was shown first, by the list that was, or by the order of both."""
@@ -76,6 +80,17 @@ def long_texts(_: str, column: pl.Series, __: Refusals) -> NDArray[Any] | None:
     return None if column.is_null().all() else text(column).to_numpy()
 
 
+def statuses(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | None:
+    """Return texts; remark rows whose status says that they were not accepted."""
+    rejected = text(column).str.to_lowercase().is_in(REJECTED)
+    if rejected.any():
+        refusals.remarks.append(
+            f"{rejected.sum():,} rows count whose {column.name} is "
+            f"{column.filter(rejected)[0]!r}; see the recipe 'Rejected and repeated rows'"
+        )
+    return long_texts(role, column, refusals)
+
+
 def numbers(
     role: str,
     column: pl.Series,
@@ -96,8 +111,8 @@ def numbers(
     blank = lower.is_in(MISSING).to_numpy()
     if blank.all():
         return None
-    plain = lower.replace(words).str.replace(" stars?$", "")
-    values = plain.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    bare = lower.replace(words).str.replace(" stars?$", "")
+    values = bare.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
     # bad rows
     wrong = ~blank & ~((values >= lowest) & (values <= highest))
@@ -107,13 +122,16 @@ def numbers(
     return np.where(blank, missing or 0.0, values)
 
 
-def flags(
-    _: str, column: pl.Series, refusals: Refusals, *, words: Mapping[str, bool], remedy: str
-) -> Flags | None:
-    """Return whether b was shown first, as words say it."""
+def flags(_: str, column: pl.Series, refusals: Refusals) -> Flags | None:
+    """Return whether b was shown first; a column shown_first or shown_left names the list."""
     texts = text(column).str.to_lowercase()
     if (texts == "").all():
         return None
+
+    # a truth value does not say which list is meant by shown_first
+    words, remedy = SWAPPED, "write true where b was shown first, else false"
+    if plain(column.name) in ("shownfirst", "shownleft"):
+        words, remedy = SHOWN_FIRST, "name the list that was shown first, a or b"
     values = texts.replace_strict(words, default=None, return_dtype=pl.Boolean)
     remedy += ", or replace_strict its words"
     refusals.add(values.is_null(), f"{column.name} is", remedy, texts)
@@ -160,7 +178,7 @@ READERS: dict[str, Callable[..., Any]] = {
     ),
     "rating": partial(numbers, words=RATINGS),
     "documents": documents,
-    "flag": partial(flags, words=SWAPPED, remedy="write true where b was shown first, else false"),
-    "side": partial(flags, words=SHOWN_FIRST, remedy="name the list that was shown first, a or b"),
+    "flag": flags,
+    "status": statuses,
 }
 """The reader of each kind of column, but for grades, winners, systems and scales."""

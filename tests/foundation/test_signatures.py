@@ -7,7 +7,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
-from dcglearn.reading.options import ReadingOptions
+from dcglearn.reading.options import JudgementOptions
 from tests.tables import table
 
 NAMED_ELSEWHERE = {"BoostedRanker"}
@@ -77,7 +77,7 @@ def test_no_signature_is_a_wall_of_types():
 
 def test_readers_show_their_options():
     parameters = inspect.signature(dl.read_preferences).parameters
-    assert parameters.keys() >= ReadingOptions.__annotations__.keys()
+    assert parameters.keys() >= {*JudgementOptions.__annotations__, "as_is", "skip_bad"}
     assert parameters["pad"].default is False and parameters["depth"].default is None
 
 
