@@ -101,7 +101,8 @@ def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Ta
         if isinstance(value, Mapping):
             value = _of_dictionary(value, "grade" if contract is JUDGED else "score")
         table = table_of(value)
-    return _by_role(replace(table, parts=[(name, len(table.rows))]), contract, own)
+    places = table.places.with_columns(file=pl.lit(name))
+    return _by_role(Table(table.frame, places), contract, own)
 
 
 def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl.Series:

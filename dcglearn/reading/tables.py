@@ -47,34 +47,31 @@ YOURSELF = (
 
 @dataclass(frozen=True)
 class Table:
-    """A data frame, the name and number of rows of each part of it, and what rows it has.
-
-    `rows` are the numbers of its rows among those of all parts, which count without the header;
-    some may be left out.
-    """
+    """A data frame, and the place of each of its rows: its `file`, and its `row` there from 1."""
 
     frame: pl.DataFrame
-    parts: Sequence[tuple[str, int]]
-    rows: Indices
+    places: pl.DataFrame
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, name: str, rows: Indices) -> Table:
+        """Return a table of some rows of a file, which count from 0 without the header."""
+        places = pl.DataFrame({"row": rows + 1}).with_columns(file=pl.lit(name))
+        return cls(frame, places)
 
     @property
     def name(self) -> str:
-        """The name of the first part."""
-        return self.parts[0][0]
+        """The name of the first file."""
+        return self.places["file"][0]
 
     def place(self, row: int) -> str:
         """Return the place of a row for messages."""
-        number = int(self.rows[row])
-        for name, n_rows in self.parts:
-            if number < n_rows:
-                return f"{name}, row {number + 1:,}"
-            number -= n_rows
-        raise IndexError(row)
+        number, file = self.places.row(row)
+        return f"{file}, row {number:,}"
 
     def without(self, rows: Sequence[int]) -> Table:
         """Return the table without some rows, whose others keep their places."""
         stays = np.delete(np.arange(self.frame.height), rows)
-        return Table(self.frame[stays], self.parts, self.rows[stays])
+        return Table(self.frame[stays], self.places[stays])
 
 
 class BadRowsError(InputError):
@@ -150,21 +147,16 @@ def table_of(data: Any) -> Table:
 
 
 def joined(tables: Sequence[Table]) -> Table:
-    """Return several tables as one."""
+    """Return several tables as one; where a column differs in type between them, all are text."""
     if len(tables) == 1:
         return tables[0]
-
-    # where a column differs in type between files, all become text
     frames = [table.frame for table in tables]
-    kinds = {column for frame in frames for column in frame.schema.items()}
-    if len(kinds) > len({name for name, _ in kinds}):
-        frames = [pl.DataFrame([text(column) for column in frame]) for frame in frames]
-
-    # rows keep the places that they had
-    parts = [part for table in tables for part in table.parts]
-    starts = np.cumsum([0, *(n for _, n in parts)])
-    rows = [start + table.rows for table, start in zip(tables, starts, strict=False)]
-    return Table(pl.concat(frames, how="diagonal"), parts, np.concatenate(rows))
+    try:
+        frame = pl.concat(frames, how="diagonal")
+    except pl.exceptions.SchemaError:
+        texts = (pl.DataFrame([text(column) for column in frame]) for frame in frames)
+        frame = pl.concat(texts, how="diagonal")
+    return Table(frame, pl.concat([table.places for table in tables]))
 
 
 def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> None:
@@ -179,8 +171,7 @@ def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> N
 
 def without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
     """Return a table without rows that are blank, as below the table of a spreadsheet."""
-    n_rows = frame.height
-    rows = np.arange(n_rows)
+    rows = np.arange(frame.height)
     strings = pl.selectors.string()
     blank = [(strings.str.strip_chars() == "").fill_null(True), (~strings).is_null()]
     first = frame.select(frame.columns[:1]).select(pl.any_horizontal(*blank))
@@ -190,7 +181,7 @@ def without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
     if frame.is_empty():
         raise InputError(f"{name} has no row below a header; if it is elsewhere, {YOURSELF}")
     _LOG.info("%s: %d rows", name, frame.height)
-    return Table(frame, [(name, n_rows)], rows)
+    return Table.of(frame, name, rows)
 
 
 def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:

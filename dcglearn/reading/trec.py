@@ -88,7 +88,7 @@ def lines_of(name: str, data: bytes, *, judged: bool) -> Table | None:
     if data.count(b"\n") + (data[-1:] != b"\n") != frame.height:
         lines = data.split(b"\n")
         kept = np.flatnonzero([line.strip() != b"" and line[:1] != b"#" for line in lines])
-    return Table(frame.drop("iteration", "Q0", strict=False), [(name, len(data))], kept)
+    return Table.of(frame.drop("iteration", "Q0", strict=False), name, kept)
 
 
 def _columns(line: bytes, kinds: Sequence[Sequence[str]]) -> Sequence[str] | None:
