@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 
@@ -25,6 +26,9 @@ class Role:
     may_be_empty: bool = False
     first_counts: bool = False
 
+
+first_of = partial(Role, first_counts=True)
+"""A role of several accepted names, of which a table may have more than one."""
 
 Contract: TypeAlias = Mapping[str, Role]
 """The roles of a table's columns."""
@@ -69,10 +73,7 @@ RATED_LIST: Contract = {
     "list": Role("grades", "list grades results", "grade", required=True),
     "rating": Role("rating", "rating satisfaction score thumb thumbs feedback", required=True),
     "group": Role("name", f"group session session_id {RATER}"),
-    "segment": JUDGEMENT["segment"],
-    "weight": JUDGEMENT["weight"],
-    "status": JUDGEMENT["status"],
-    "scale": JUDGEMENT["scale"],
+    **{role: JUDGEMENT[role] for role in ("segment", "weight", "status", "scale")},
 }
 """The columns of a rated list."""
 
@@ -94,31 +95,23 @@ DOCUMENT: Contract = {
 
 LISTED: Contract = {
     "query": Role("label", QUERY, required=True),
-    "a": Role("label", "docs_a documents_a a left list_a", first_counts=True),
-    "b": Role("label", "docs_b documents_b b right list_b", first_counts=True),
-    "list": Role("label", "docs documents list results", first_counts=True),
+    "a": first_of("label", "docs_a documents_a a left list_a"),
+    "b": first_of("label", "docs_b documents_b b right list_b"),
+    "list": first_of("label", "docs documents list results"),
 }
 """The columns of lists of documents that are judged elsewhere, for `with_grades`."""
 
 KEYS: Contract = {
-    "query": Role(
-        "label",
-        "query_id qid q_id query topic topic_id query_text",
-        required=True,
-        first_counts=True,
-    ),
-    "document": Role(
-        "label",
-        "document docno doc_id doc document_id product_id product corpus_id",
-        required=True,
-        first_counts=True,
+    "query": first_of("label", "query_id qid q_id query topic topic_id query_text", required=True),
+    "document": first_of(
+        "label", "document docno doc_id doc document_id product_id product corpus_id", required=True
     ),
 }
 
 JUDGED: Contract = {
     **KEYS,
     "grade": Role("score", "grade relevance rel label rating judgement judgment esci_label"),
-    "rater": Role("label", RATER, first_counts=True),
+    "rater": first_of("label", RATER),
 }
 """The columns of judgements of documents.
 
@@ -128,17 +121,17 @@ of several accepted names the first counts.
 
 RUN: Contract = {
     **KEYS,
-    "score": Role("score", "score sim pred prediction", first_counts=True),
-    "rank": Role("score", "rank position doc_position", first_counts=True),
-    "run": Role("label", "run run_id tag system snapshot_name", first_counts=True),
+    "score": first_of("score", "score sim pred prediction"),
+    "rank": first_of("score", "rank position doc_position"),
+    "run": first_of("label", "run run_id tag system snapshot_name"),
 }
 """The columns of a run; a table has scores, or ranks in place of them."""
 
 VALUE: Contract = {
-    "query": Role("label", f"{QUERY} id", required=True, first_counts=True),
-    "run": Role("label", "run run_id tag system name model", first_counts=True),
-    "measure": Role("label", "measure metric", first_counts=True),
-    "value": Role("label", "value score", first_counts=True),
+    "query": first_of("label", f"{QUERY} id", required=True),
+    "run": first_of("label", "run run_id tag system name model"),
+    "measure": first_of("label", "measure metric"),
+    "value": first_of("label", "value score"),
 }
 """The columns of a metric's values of queries, as other programs give them.
 

@@ -20,17 +20,15 @@ def as_preferences(
     Its lists have `depth` positions, see `Preferences.rescaled`; by default their own. What is read
     is refused if it seems to be upside down, unless it is taken `as_is`.
     """
-    if depth is not None:
-        return as_preferences(log, n_grades, as_is=as_is).rescaled(None, depth)
-    if isinstance(log, Preferences):
-        return log.rescaled(n_grades)
-    if is_path(log) or is_frame(log) or is_records(log):
-        from dcglearn.reading.read import read_preferences
-
-        return read_preferences(log, n_grades, as_is=as_is)
     if hasattr(log, "to_delayed"):
         raise InputTypeError(
             "a Dask dataframe is read by the workers of a learner's engine=; without one, give "
             "what its compute() returns"
         )
-    return Preferences(log, n_grades=n_grades)
+    if is_path(log) or is_frame(log) or is_records(log):
+        from dcglearn.reading.read import read_preferences
+
+        log = read_preferences(log, n_grades, as_is=as_is)
+    elif not isinstance(log, Preferences):
+        log = Preferences(log, n_grades=n_grades)
+    return log.rescaled(n_grades, depth)

@@ -84,7 +84,16 @@ def with_runs(
     told = found.pop("swapped", [])
     sides = [found[role][0] for role in LISTS if role in found]
     are_shown = bool(sides) and plain(sides[0]).startswith("l")
-    _refuse_sides(sides, told if are_shown else [])
+    if len(sides) == 1:
+        raise InputError(
+            f"the column {sides[0]!r} says which run stood on one side; add that of the other, or "
+            "columns={'system_a': '', 'system_b': ''} ignores it"
+        )
+    if told and are_shown:
+        raise InputError(
+            f"the columns {sides[0]!r} and {told[0]!r} both say what was shown left: "
+            "columns={'swapped': ''} ignores the latter"
+        )
     frame = table.frame.drop(its[0] for its in found.values())
     frame = frame.with_columns(text(table.frame[its[0]]).alias(x) for x, its in found.items())
 
@@ -123,20 +132,6 @@ def with_runs(
         refusals.add(lacking, problem, "do the names agree?", frame["query"])
     refusals.check()
     return frame.with_columns(swapped=pl.lit(False)) if are_shown else frame
-
-
-def _refuse_sides(sides: Sequence[str], told: Sequence[str]) -> None:
-    """Raise InputError for one column of sides without the other, or beside one of the order."""
-    if len(sides) == 1:
-        raise InputError(
-            f"the column {sides[0]!r} says which run stood on one side; add that of the other, or "
-            "columns={'system_a': '', 'system_b': ''} ignores it"
-        )
-    if told:
-        raise InputError(
-            f"the columns {sides[0]!r} and {told[0]!r} both say what was shown left: "
-            f"columns={{{'swapped'!r}: ''}} ignores the latter"
-        )
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:

@@ -29,7 +29,7 @@ TIES = (
     "neither better,neither is better,both good,both bad,tie (bothbad)"
 )
 
-WORDS = {meaning: meaning for meaning in MEANINGS if meaning != "tie"}
+WORDS = {meaning: meaning for meaning in MEANINGS}
 WORDS |= dict.fromkeys(TIES.split(","), "tie")
 WORDS |= {"model_a": "a", "model_b": "b", "first": "left", "second": "right"}
 """The meaning of each word that is understood, in lower case."""
