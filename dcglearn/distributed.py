@@ -25,7 +25,7 @@ from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pairs import VerdictSums, coded, facts_of
 from dcglearn.learning.usable_pairs import left_out, sides_of, usable_pairs
 from dcglearn.learning.weighing import learned
-from dcglearn.logs.columns import COLUMNS, LEARNED, ties_of
+from dcglearn.logs.columns import COLUMNS, ties_of
 from dcglearn.logs.thinning import SAMPLE, Weighted, joined, marks_of_parts
 from dcglearn.logs.visibility import gram_matrix, visibility
 from dcglearn.reading.in_memory import as_preferences
@@ -35,6 +35,9 @@ from dcglearn.reading.tables import files_of
 
 PART = 1 << 18
 """Most pairs in a part of a log in memory."""
+
+LEARNED = ("rater", "weight", "strength", "margin", "tie", "swapped")
+"""The columns of a log that learners use."""
 
 
 @contextmanager

@@ -110,9 +110,6 @@ class ColumnValues(TypedDict, total=False):
 COLUMNS = {entry.name: entry.metadata for entry in fields(Columns) if entry.metadata}
 """The kind of each column by attribute, in the order of files."""
 
-LEARNED = ("rater", "weight", "strength", "margin", "tie", "swapped")
-"""The columns that learners use."""
-
 
 def ties_of(log: Columns) -> Flags:
     """Return whether each pair is a tie, shape (n,)."""
@@ -121,7 +118,7 @@ def ties_of(log: Columns) -> Flags:
 
 def ways_of(log: Columns) -> Integers:
     """Return 1 where a pair's first list was shown first, -1 where the other was, else 0; (n,)."""
-    return np.zeros(len(log), int) if log.swapped is None else np.where(log.swapped, -1, 1)
+    return np.zeros(len(log), int) if log.swapped is None else 1 - 2 * log.swapped
 
 
 def checked_column(name: str, values: Any, n: int) -> NDArray[Any]:

@@ -29,5 +29,11 @@ class RatingCounts:
         """Return the counts of some units, such as those that occur in a subset of a log."""
         kept = np.isin(self.unit, units)
         lists, which = np.unique(self.list[kept], return_inverse=True)
-        columns = (self.unit[kept], self.rating[kept], self.weight[kept])
-        return type(self)(self.lists[lists], self.group[kept], which, *columns)
+        return type(self)(
+            self.lists[lists],
+            self.group[kept],
+            which,
+            self.unit[kept],
+            self.rating[kept],
+            self.weight[kept],
+        )

@@ -27,9 +27,11 @@ class Sides(AddedByField):
     second: Tally
 
     @classmethod
-    def of(cls, rater: NDArray[Any], second: Any) -> Self:
+    def of(cls, rater: NDArray[Any], second: Flags) -> Self:
         """Return the counts by rater of decided verdicts; `second` tells which name the second."""
-        return cls(Tally.of(rater), Tally.of(rater, second))
+        raters, number = np.unique(rater, return_inverse=True)
+        n, n_second = (np.bincount(number, of).astype(float) for of in (None, second))
+        return cls(Tally(raters, n), Tally(raters, n_second))
 
     @property
     def one_sided(self) -> Flags:

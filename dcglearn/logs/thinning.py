@@ -24,8 +24,8 @@ def marks_of_parts(
     There are at least n and fewer than 2n, one for every so many rows of mean weight, or one a row
     if there are fewer rows than 2n. Where all weights are equal, the first row has a mark.
     """
-    n_rows = int(np.sum(sizes))
-    mean = np.sum(weights) / max(n_rows, 1)
+    n_rows = int(sum(sizes))
+    mean = sum(weights) / max(n_rows, 1)
     starts = (np.cumsum(weights) - weights) / (mean or 1.0)
     return [(start, mean, n_rows // n) for start in starts.tolist()]
 
@@ -33,11 +33,11 @@ def marks_of_parts(
 def joined(parts: Sequence[Any]) -> Any:
     """Return the rows of parts of one kind; what is one for all rows of a part is repeated."""
     columns = {}
-    for name in (column.name for column in fields(parts[0])):
-        values = [getattr(part, name) for part in parts]
+    for column in fields(parts[0]):
+        values = [getattr(part, column.name) for part in parts]
         if isinstance(values[0], np.ndarray):
             shapes = [(len(part), *values[0].shape[1:]) for part in parts]
-            columns[name] = np.concatenate([*map(np.broadcast_to, values, shapes)])
+            columns[column.name] = np.concatenate([*map(np.broadcast_to, values, shapes)])
     return parts[0].changed(**columns)
 
 

@@ -51,8 +51,8 @@ def list_numbers(first: Grades, second: Grades) -> tuple[Indices, Indices]:
 
 def pair_numbers(first: Indices, second: Indices) -> Indices:
     """Return the number of each distinct pair of `list_numbers`, in either order, shape (n,)."""
-    n = size_of(first, second)
-    return numbered(np.minimum(first, second) * n + np.maximum(first, second))
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    return numbered(low * size_of(high) + high)
 
 
 def hashed(rows: Integers | Grades) -> Integers:

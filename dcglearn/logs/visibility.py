@@ -85,9 +85,12 @@ class Visibility(Finding):
     @property
     def table(self) -> PolarsFrame:
         """How many numbers are told by the log, by more pairs of its kind, and by none."""
-        told_by = ["this log", "more pairs of such lists", "no pairs of such lists"]
-        numbers = [self.rank, self.missing, len(self.invisible) - self.missing]
-        return table_of({"told_by": told_by, "numbers": numbers})
+        return table_of(
+            {
+                "told_by": ["this log", "more pairs of such lists", "no pairs of such lists"],
+                "numbers": [self.rank, self.missing, len(self.invisible) - self.missing],
+            }
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
