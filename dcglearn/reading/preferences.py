@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import Fields, Grades, InputError, PathLike, PolarsFrame
-from dcglearn.logs.columns import ColumnValues
+from dcglearn.logs.columns import ColumnValues, ties_of
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.reading import MetricLike, read_metric
 from dcglearn.reading.contract import JUDGEMENT, Contract
@@ -155,7 +155,7 @@ class Preferences(PreferencePairs):
             )
 
         # the preferred list is a
-        winner = np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a")
+        winner = np.where(ties_of(self), "tie", "a")
         table: Fields = {**vars(self), "a": self.preferred, "b": self.other, "winner": winner}
 
         if self.docs is not None:

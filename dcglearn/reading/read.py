@@ -456,8 +456,8 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
     # those that count
     reasons = reasons_of(log.id, supersedes, codes == OPEN)
     counts = reasons == 0
-    n_each = np.bincount(reasons, minlength=1 + len(REASONS))[1:].tolist()
-    dropped = {reason: n for reason, n in zip(REASONS, n_each, strict=True) if n}
+    n_each = enumerate(np.bincount(reasons).tolist())
+    dropped = {REASONS[reason - 1]: n for reason, n in n_each if reason and n}
     log = log[counts] if dropped else log
     dropped = judged.dropped | dropped
 
@@ -486,10 +486,10 @@ def reasons_of(ids: Any, supersedes: Any, is_open: Flags) -> Grades:
     reasons = is_open.astype(np.int8)
     if ids is None or supersedes is None:
         return reasons
-    name, target = (pl.Series(x, dtype=pl.String).fill_null("") for x in (ids, supersedes))
+    is_first = pl.Series(ids, dtype=pl.String).is_first_distinct().to_numpy()
 
     # the last reason that is written is the first
-    reasons[((target != "") & pl.Series(is_open)).to_numpy()] = 4
-    reasons[((name != "") & name.is_in(target.implode())).to_numpy()] = 3
-    reasons[((name != "") & ~name.is_first_distinct()).to_numpy()] = 2
+    reasons[(supersedes != "") & is_open] = 4
+    reasons[(ids != "") & np.isin(ids, supersedes)] = 3
+    reasons[(ids != "") & ~is_first] = 2
     return reasons

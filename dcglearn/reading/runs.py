@@ -106,11 +106,9 @@ def read_runs(
     # a list of sources, or one
     own = own_columns(columns)
     sources = runs if isinstance(runs, list | tuple) and not is_records(runs) else [runs]
-    read = [
-        (file, run)
-        for i, source in enumerate(sources, 1)
-        for file, run in _systems(f"run {i}", source, own, duplicates)
-    ]
+    read: list[tuple[str, Run]] = []
+    for i, source in enumerate(sources, 1):
+        read += _systems(f"run {i}", source, own, duplicates)
     if not read:
         raise InputError("there is no run to evaluate")
 

@@ -143,7 +143,7 @@ def table_of(data: Any) -> Table:
     """
     if isinstance(data, Table):
         return data
-    return joined([without_blank_rows(name, frame) for name, frame in _frames(data)])
+    return joined([*_tables(data)])
 
 
 def joined(tables: Sequence[Table]) -> Table:
@@ -184,16 +184,16 @@ def without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
     return Table.of(frame, name, rows)
 
 
-def _frames(data: Any) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the name of each part of an input, and its data frame."""
+def _tables(data: Any) -> Iterator[Table]:
+    """Yield the table of each file of an input, or that in memory."""
     if is_path(data):
         for path in files_of(data):
-            name, content_ = content(path, "a table")
-            yield name, frame_of(name, content_)
+            yield table_of_bytes(*content(path, "a table"))
     elif is_frame(data):
-        yield "the data frame", polars_frame(data)
+        yield without_blank_rows("the data frame", polars_frame(data))
     elif isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
-        yield "the records", _records("the records", data)
+        name = "the records"
+        yield without_blank_rows(name, _records(name, data))
     else:
         raise InputTypeError(
             f"a {type(data).__name__} is no table: give a path, a data frame or dictionaries; "
@@ -288,15 +288,13 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
 
 def _objects(name: str, data: bytes) -> Iterator[Fields]:
     """Yield the objects of JSON lines or of an array; raise InputError for the first wrong one."""
-    if data.lstrip().startswith(b"["):
-        array = enumerate(_parsed(name, data), 1)
-        rows = ((f"{name}, row {number:,}", row) for number, row in array)
-    else:
-        lines = enumerate(data.splitlines(), 1)
-        places = ((f"{name}, line {number:,}", line) for number, line in lines if line.strip())
-        rows = ((place, _parsed(place, line)) for place, line in places)
-
-    for place, row in rows:
+    is_array = data.lstrip().startswith(b"[")
+    noun, parts = ("row", _parsed(name, data)) if is_array else ("line", data.splitlines())
+    for number, part in enumerate(parts, 1):
+        place = f"{name}, {noun} {number:,}"
+        if not is_array and not part.strip():
+            continue
+        row = part if is_array else _parsed(place, part)
         if not isinstance(row, dict):
             raise InputError(f"{place}: {str(row)[:60]!r} is no object; write one")
         yield row
