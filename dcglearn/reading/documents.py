@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from dcglearn.foundation.inputs import keys_once
@@ -171,13 +172,16 @@ def _of_json(name: str, data: bytes) -> Any:
 
 def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
     """Return a row for each document of a dictionary ``{query: {document: number}}``."""
+    rows: list[Any] = []
     for query, part in queries.items():
         if not isinstance(part, Mapping):
             raise InputError(
                 f"expected {{query: {{document: {number}}}}}; found {part!r} for the query "
                 f"{query!r}; dict.fromkeys(documents, 1) takes all for relevant"
             )
-    rows = [(query, *one) for query, part in queries.items() for one in part.items()]
+        for document, value in part.items():
+            is_one = value is None or np.isscalar(value)
+            rows.append((query, document, value if is_one else str(value)))
     if not rows:
         raise InputError("there is no document")
 

@@ -114,7 +114,6 @@ class Preferences(PreferencePairs):
 
         # number the documents, and name the first list with others
         documents, codes = np.unique([first, second], return_inverse=True)
-        codes = codes.reshape(2, *first.shape)
         wrong = np.argwhere((np.sort(codes) != np.arange(first.shape[1])).any(axis=2))
         if len(wrong):
             side, row = wrong[0]
