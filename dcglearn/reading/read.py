@@ -286,14 +286,7 @@ def read_table(
 
 
 def columns_of(
-    table: Table,
-    contract: Contract,
-    n_grades: int | None = None,
-    *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Any = None,
-    columns: Mapping[str, str] | str | None = None,
+    table: Table, contract: Contract, n_grades: int | None = None, **options: Unpack[ListOptions]
 ) -> Read:
     """Return the values of a table, with lists of one length; options as in `read_preferences`.
 
@@ -303,9 +296,10 @@ def columns_of(
 
     # where the columns are, and which grades they may hold
     with errors_in(table.name):
-        found = find(table.frame.columns, contract, own_names(columns))
+        found = find(table.frame.columns, contract, own_names(options.get("columns")))
     stated = found.get("scale")
-    levels = Scale.of(scale, n_grades, table.frame[stated[0]] if stated else None)
+    column = table.frame[stated[0]] if stated else None
+    levels = Scale.of(options.get("scale"), n_grades, column)
 
     # the cells of each column; a required one is filled
     values, lists = {}, {}
@@ -324,7 +318,8 @@ def columns_of(
     # lists of one length
     if levels.n_grades is None:
         check_levels([*lists.values()], refusals)
-    values |= zip(lists, fitted([*lists.values()], depth, pad=pad), strict=True)
+    whole = fitted([*lists.values()], options.get("depth"), pad=options.get("pad", False))
+    values |= zip(lists, whole, strict=True)
 
     # what was recognised; remarks that are added later stand in it, too
     ignored = unused(table.frame.columns, found)

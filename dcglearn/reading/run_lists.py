@@ -105,7 +105,7 @@ def with_runs(
         frame = frame.with_columns(pl.lit("ab"[i]).alias(role) for i, role in enumerate(LISTS))
     lower = {role: frame[role].str.to_lowercase() for role in (*LISTS, "winner")}
     by_letter = all(lower[role].is_in([*letters]).all() for role in LISTS)
-    systems = [lower[role].replace_strict({**letters, **names}, default=None) for role in LISTS]
+    systems = [lower[role].replace_strict(letters | names, default=None) for role in LISTS]
     is_wrong = (systems[0] == systems[1]).fill_null(True)
     remedy = f"name the runs ({labels[0]} or A, {labels[1]} or B), or columns= others"
     refusals.add(is_wrong, "a and b are not the two runs:", remedy, frame["system_a"])
