@@ -22,8 +22,7 @@ JARGON = re.compile(
 
 
 @pytest.fixture(autouse=True)
-def few_draws(monkeypatch):
-    monkeypatch.setattr("dcglearn.trust.band_draws.N_DRAWS", 100)
+def few_measured(monkeypatch):
     monkeypatch.setattr(audit_inputs, "MEASURED", 400)
 
 
