@@ -539,8 +539,8 @@ def test_each_option_of_reading_has_its_row(monkeypatch):
 def test_the_list_for_language_models_tells_each_page_in_a_sentence(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
     llms = importlib.import_module("llms")
-    pages = [name for *_, names in LISTED for name in names.split() if "gallery" not in name]
-    pages = [name for name in pages if "generated" not in name]
+    names = [name for *_, names in LISTED for name in names.split()]
+    pages = [name for name in names if (ROOT / "docs" / f"{name}.md").exists()]
     listed, whole = llms.texts({page: page.title() for page in pages}, ROOT / "docs")
     assert listed.startswith("# dcglearn\n\n> Learn the gains")
     rows = [line for line in listed.splitlines() if line.startswith("- ")]
