@@ -17,8 +17,12 @@ def sections(front):
     listed = {}
     for section, rows in re.findall(r"^## (.+)\n\n((?:- .+\n)+)", front, re.MULTILINE):
         told = re.findall(r"^- \[[^\]]+\]\(([^)]+)\.md\): (.+)$", rows, re.MULTILINE)
-        listed[section] = {name: f"{words[0].upper()}{words[1:]}" for name, words in told}
+        listed[section] = {name: _capital(words) for name, words in told}
     return listed
+
+
+def _capital(words):
+    return re.sub(r"^[a-z](?![A-Z])", lambda first: first[0].upper(), words)
 
 
 def texts(titles, source):
