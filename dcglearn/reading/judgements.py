@@ -253,5 +253,5 @@ def without_duplicates(
         )
         refusals.add(twice, problem, remedy, frame["document"])
         refusals.check()
-    keep: Any = "last" if duplicates == "last" else "first"
+    keep: Any = duplicates
     return frame.unique(keys, keep=keep, maintain_order=True)

@@ -213,9 +213,8 @@ def _scored(name: str, table: Table) -> Table:
     refusals.check()
     if score is not None and not score.is_null().all():
         remedy = "columns={'score': ''} takes the ranks" if "rank" in frame else ""
-        if score.has_nulls():
-            refusals.add(score.is_null(), "score is missing", remedy)
-            refusals.check()
+        refusals.add(score.is_null(), "score is missing", remedy)
+        refusals.check()
         frame = frame.with_columns(score=score)
         if "rank" in frame:
             _check_ranks(name, frame)
