@@ -25,6 +25,9 @@ from dcglearn.reading.trec import ORDER, lines_of
 MISSING = (*NO_GRADE, "nan", "none")
 """Words in place of a number that nobody knows, in lower case."""
 
+ALONE = re.compile(rb'(?m)^("[^"\n]*"|[^",;\r\n]+)(?=\r?$)')
+"""A line of one cell."""
+
 USUAL = {"q0", "iteration", "iter", "query", "querytext", "docid"}
 """Plain names of columns that stand beside those that are read in TREC's files and PyTerrier."""
 
@@ -88,10 +91,11 @@ def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
             if value is not None:
                 return name, value
 
-    # a query without ratings has a short line in Quepid's files
+    # a query without ratings has a line of its name alone in Quepid's files
     header = data.partition(b"\n")[0].decode(errors="replace")
-    is_quepid = judged and plain(header) == "querydocidrating"
-    return name, _by_role(table_of_bytes(name, data, short_lines=is_quepid), contract, own)
+    if judged and plain(header) == "querydocidrating":
+        data = ALONE.sub(b"", data)
+    return name, _by_role(table_of_bytes(name, data), contract, own)
 
 
 def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Table:

@@ -114,9 +114,9 @@ class Refusals:
         raise error
 
 
-def table_of_bytes(name: str, data: bytes, *, short_lines: bool = False) -> Table:
-    """Return the table in a file of this name, given its bytes; see `table_of` and `frame_of`."""
-    return without_blank_rows(name, frame_of(name, data, short_lines=short_lines))
+def table_of_bytes(name: str, data: bytes) -> Table:
+    """Return the table in a file of this name, given its bytes; see `table_of`."""
+    return without_blank_rows(name, frame_of(name, data))
 
 
 def files_of(paths: Any) -> list[str]:
@@ -240,12 +240,8 @@ def _records(name: str, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return _json_lines(name, "\n".join(lines).encode())
 
 
-def frame_of(name: str, data: bytes, *, short_lines: bool = False) -> pl.DataFrame:
-    """Return the table of a file's bytes, which tell its format; cells of text stay text.
-
-    Lines of separated text that are shorter than the header are refused, unless `short_lines` lack
-    their last cells.
-    """
+def frame_of(name: str, data: bytes) -> pl.DataFrame:
+    """Return the table of a file's bytes, which tell its format; cells of text stay text."""
     begin = data[:1000].lstrip()[:1]
     try:
         if data.startswith(b"PAR1"):
@@ -254,7 +250,7 @@ def frame_of(name: str, data: bytes, *, short_lines: bool = False) -> pl.DataFra
             return _records(name, list(_objects(name, data)))
         if begin == b"{":
             return _json_lines(name, data)
-        return _separated(name, data, short_lines=short_lines)
+        return _separated(name, data)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError) as error:
         if begin == b"{":
             list(_objects(name, data))
@@ -311,7 +307,7 @@ def _parsed(place: str, data: bytes) -> Any:
         ) from error
 
 
-def _separated(name: str, data: bytes, *, short_lines: bool) -> pl.DataFrame:
+def _separated(name: str, data: bytes) -> pl.DataFrame:
     """Return separated text as a table of text; the header tells the separator."""
     if data.startswith(b"sep="):  # a line of Excel
         data = data.partition(b"\n")[2]
@@ -322,7 +318,7 @@ def _separated(name: str, data: bytes, *, short_lines: bool) -> pl.DataFrame:
 
     # polars fills short lines
     frame = pl.read_csv(data, separator=separator, infer_schema=False, null_values="")
-    if not short_lines and frame.width and frame[:, -1].has_nulls():
+    if frame.width and frame[:, -1].has_nulls():
         _refuse_short_lines(name, data, separator)
     nameless = [name for name in frame.columns if re.fullmatch(r"\s*(_duplicated_[0-9]+)?", name)]
     return frame.drop(name for name in nameless if frame[name].is_null().all())
