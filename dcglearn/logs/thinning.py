@@ -112,6 +112,8 @@ class Weighted:
         start, mean, step = marks
         if step < 2:
             return self
+
+        # how many marks each row holds
         ends = start + np.append(0.0, np.cumsum(self.weights)) / mean
         hits = np.diff(np.maximum(np.ceil((ends - 0.5) / step), 0))
         rows = np.flatnonzero(hits)

@@ -48,7 +48,7 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
             f"{_remedy([*names, *own], [unknown], can_name)}"
         )
 
-    # a role has the column that the user names, or the one of an accepted name
+    # a role has the column that the user names
     named = {role: _named(names, role, name) for role, name in own.items()}
     wide = [role for role, its in named.items() if its[1:] and contract[role].kind != "grades"]
     if wide:
@@ -56,6 +56,8 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
             f"columns={{{wide[0]!r}: {own[wide[0]]!r}}} names {listed(named[wide[0]])}; give one; "
             "see the recipes 'A column for each rater' and 'Grades of several raters'"
         )
+
+    # others have one of an accepted name
     free = unused(names, named)
     columns = {
         role: named[role] if role in named else _accepted(free, role, about)

@@ -186,6 +186,8 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
                 f"expected {{query: {{document: {number}}}}}; found {part!r} for the query "
                 f"{query!r}; {cure}"
             )
+
+        # what is no number stays a text, which is refused by its row
         for document, value in part.items():
             is_one = value is None or np.isscalar(value)
             rows.append((query, document, value if is_one else str(value)))

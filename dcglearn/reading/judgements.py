@@ -173,12 +173,16 @@ def _graded(name: str, table: Table, levels: Scale) -> Table:
             "columns={'grade': '...'} another column; "
         )
         grade = numbers("grade", table, refusals, remedy)
+
+        # numbers that are too large
         refusals.add(grade.is_infinite().fill_null(False), "grade is", "", grade)
     else:
         texts = text(table.frame["grade"])
         codes = levels.codes(texts)
         first = texts[int((codes == BAD).argmax())]
         refusals.add(codes == BAD, f"grade holds {levels.problem(first)}")
+
+        # numbers below 0 are worth nothing
         is_below = (texts.cast(pl.Float64, strict=False) < 0).fill_null(False)
         grade = pl.Series(codes, dtype=pl.Float64).replace(-1.0, None).set(is_below, 0.0)
     refusals.check()
@@ -243,6 +247,8 @@ def without_duplicates(
     frame = table.frame
     if frame.select(keys).hash_rows().n_unique() == len(frame):
         return frame
+
+    # the first of those that occur again
     if duplicates == "error":
         refusals = Refusals(table)
         twice = frame.select(keys).is_duplicated()

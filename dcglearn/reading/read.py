@@ -437,6 +437,8 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
     docs = [values.pop(role) for role in ("docs_a", "docs_b") if role in values]
     if len(docs) == 1:
         raise InputError("docs_a and docs_b go together: one of the two is missing")
+
+    # all of them as a log
     log = Preferences(
         preferred,
         other,

@@ -84,6 +84,8 @@ def with_runs(
     told = found.pop("swapped", [])
     sides = [found[role][0] for role in LISTS if role in found]
     are_shown = bool(sides) and plain(sides[0]).startswith("l")
+
+    # both sides are told, and once
     if len(sides) == 1:
         raise InputError(
             f"the column {sides[0]!r} says which run stood on one side; add that of the other, or "
@@ -94,6 +96,8 @@ def with_runs(
             f"the columns {sides[0]!r} and {told[0]!r} both say what was shown left: "
             "columns={'swapped': ''} ignores the latter"
         )
+
+    # columns by role, as text
     frame = table.frame.drop(its[0] for its in found.values())
     frame = frame.with_columns(text(table.frame[its[0]]).alias(x) for x, its in found.items())
 

@@ -185,6 +185,8 @@ def _systems(
         table = _scored(name, documents_of(name, source, RUN, own))
         keys = [role for role in ("run", "query", "document") if role in table.frame]
         frame = without_duplicates(table, duplicates, keys)
+
+        # a table of several runs, or one
         parts, has_names = [frame], "run" in keys
         if has_names and (frame["run"] != frame["run"][0]).any():
             parts = frame.partition_by("run", maintain_order=True)

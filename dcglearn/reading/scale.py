@@ -181,6 +181,8 @@ def grades_of(
             sizes.append(np.full(len(digits), digits.shape[1]))
             parts.append(digits.ravel())
             continue
+
+        # lists whose cells are not all digits
         lists = as_lists(block, mark)
         sizes.append(lists.list.len().fill_null(0).cast(pl.Int64).to_numpy())
         cells = lists.filter(lists.list.len() > 0).explode()

@@ -157,6 +157,8 @@ def with_grades(
         docs = lists_of_names(table.frame[name])
         documents = queries.with_columns(document=docs).explode("document")
         parts.append(documents.join(grades, ["query", "document"], "left", maintain_order="left"))
+
+        # the grades of each list, and its documents beside them
         made = parts[-1].group_by(ROW).agg(graded.drop_nulls().alias(role))
         made = queries.join(made, ROW, "left", maintain_order="left")
         frame = frame.with_columns(
