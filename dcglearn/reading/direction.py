@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,7 @@ GRADES = "With the grades reversed"
 WINNERS = "With the winners exchanged"
 SIDES = "With sides told the other way"
 
-OF_ARRAYS = MappingProxyType(
-    {GRADES: "give the largest grade minus each", WINNERS: "give the preferred lists first"}
-)
+OF_ARRAYS = {GRADES: "give the largest grade minus each", WINNERS: "give the preferred lists first"}
 """What mends each reversal of a log that was not read from a table."""
 
 CHECKED_PAIRS = 5_000

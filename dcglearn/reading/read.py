@@ -417,8 +417,9 @@ def log_of_ratings(rated: Read, *, as_is: bool, equal_groups: bool = False) -> P
     pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, equal_groups=equal_groups)
     if not as_is:
         check_direction(pairs, {})
-    dropped = rated.dropped | pairs.dropped
-    return pairs.changed(recognised=rated.recognised, as_is=as_is, dropped=dropped)
+    return pairs.changed(
+        recognised=rated.recognised, as_is=as_is, dropped=rated.dropped | pairs.dropped
+    )
 
 
 def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Preferences:

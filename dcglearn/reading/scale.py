@@ -42,7 +42,7 @@ COMMAS = "see the recipe 'Numbers with commas, names with blanks'"
 BLOCK = 1 << 17
 """Rows whose grades are read at once: their cells as text take many times the memory of grades."""
 
-NO_GRADE = ("", "u", ".", "-", "null", "na", "n/a", "#n/a")
+NO_GRADE = (*MISSING, "u", ".", "-", "null")
 """Words for a grade that nobody knows, in lower case."""
 
 
