@@ -26,7 +26,7 @@ from tqdm import tqdm
 import dcglearn as dl
 import simulations
 from simulations.claims import Claim, of_calibration, renewed, summary_table
-from simulations.results import Program, produce, rounded, tested, write
+from simulations.results import Program, produce, rounded, stem, tested, write
 from simulations.run import SEED
 
 KINDS = {
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = programs(arguments.program)
     if arguments.program == "all":
         for module in chosen:
-            print(f"{module.STEM:<28} {(module.__doc__ or '').splitlines()[0]}")
+            print(f"{stem(module):<28} {(module.__doc__ or '').splitlines()[0]}")
     for module in tqdm(chosen, disable=not sys.stderr.isatty(), unit="program"):
         for claim in produce(module, arguments):
             print(claim, flush=True)
@@ -62,8 +62,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def all_claims(folder: Path) -> dict[str, list[Claim]]:
     """Return the claims of every program whose table is in a folder, by its stem."""
-    made = [module for module in programs() if (folder / f"{module.STEM}.csv").is_file()]
-    return {module.STEM: tested(module, folder) for module in made}
+    made = [module for module in programs() if (folder / f"{stem(module)}.csv").is_file()]
+    return {stem(module): tested(module, folder) for module in made}
 
 
 def claims_table(folder: Path) -> pl.DataFrame:

@@ -11,9 +11,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CONSTRUCTED, PROVED, Claim, headline
-from simulations.run import curves, legend, repeated
+from simulations.run import curves, legend
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_00_coherence", 50, 1, (4.6, 3.4)
+REPEATS, PANELS, FIGSIZE = 50, 1, (4.6, 3.4)
 DEPTH = 5
 SAME, DIFFERENT = "same discounts", "log2 and 1/rank"
 
@@ -41,14 +41,10 @@ def trial(rng, n_grades, discounts):
     }
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per number of grades, discounts and repeat."""
-    settings = [
-        {"n_grades": n, "discounts": d}
-        for d in (SAME, DIFFERENT)
-        for n in ((2, 3, 4) if quick else range(2, 7))
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return the cells of numbers of grades and discounts."""
+    n_grades = (2, 3, 4) if quick else (2, 3, 4, 5, 6)
+    return [{"n_grades": n, "discounts": d} for d in (SAME, DIFFERENT) for n in n_grades]
 
 
 def plot(table, axes):

@@ -6,17 +6,16 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import CLOSE, CONSTRUCTED, FAILS, Claim, headline
-from simulations.run import TRUTHS, draw_measures, recovery, repeated
+from simulations.run import TRUTHS, draw_measures, grid, logs, recovery
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 100, 3, (9.5, 3.2)
+REPEATS, PANELS, FIGSIZE = 100, 3, (9.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
 
 
 def trial(rng, truth, n, n_test):
     """Learn from n clean pairs of permutations of the paper's list, with C = 1."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    train = dl.simulate.preference_pairs(true, n, random_state=rng)
+    test, train = logs(true, rng, n_test, n)
     learner = dl.UtilityLearner(C=1.0).fit(train)
     return {
         **recovery(learner, true, test),
@@ -35,11 +34,10 @@ def offset_similarity(learned, true, offset=10.0):
     return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG and number of pairs."""
     sizes, n_test = ((20, 200), 1000) if quick else (SIZES, 5000)
-    settings = [{"truth": truth, "n": n, "n_test": n_test} for truth in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=sizes, n_test=n_test)
 
 
 def plot(table, axes):

@@ -5,9 +5,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import FAILS, Claim, headline
-from simulations.run import TRUTH_STYLES, TRUTHS, draw_means, legend, repeated, summary
+from simulations.run import TRUTH_STYLES, TRUTHS, draw_means, grid, legend, logs, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_03_04", 100, (2, 2), (7.5, 6.0)
+REPEATS, PANELS, FIGSIZE = 100, (2, 2), (7.5, 6.0)
 LEVEL_GAINS = 0.05
 """Largest difference of errors that is called none, where grades are 1 apart."""
 
@@ -24,7 +24,7 @@ def aligned(estimate, true):
 def trial(rng, truth, n):
     """Learn from n clean pairs and factor the utility; return one record per discount and gain."""
     true = dl.simulate.ground_truth(truth)
-    train = dl.simulate.preference_pairs(true, n, random_state=rng)
+    (train,) = logs(true, rng, n)
     learned = dl.UtilityLearner(C=1.0).fit(train).factor().dcg
     parts = (("discount", learned.discounts, true.discounts), ("gain", learned.gains, true.gains))
     return [
@@ -34,10 +34,9 @@ def trial(rng, truth, n):
     ]
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, repeat, and gain or discount."""
-    settings = [{"truth": truth, "n": 200} for truth in TRUTHS]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return a setting for each true DCG."""
+    return grid(truth=TRUTHS, n=200)
 
 
 def plot(table, axes):

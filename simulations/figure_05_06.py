@@ -4,29 +4,25 @@ from functools import partial
 
 import dcglearn as dl
 from simulations.claims import Claim, headline
-from simulations.run import TRUTHS, draw_measures, recovery, repeated, validated
+from simulations.run import TRUTHS, draw_measures, grid, logs, recovery, validated
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_05_06", 50, 3, (9.5, 3.2)
+REPEATS, PANELS, FIGSIZE = 50, 3, (9.5, 3.2)
 FLIPS = (0, 5, 10, 15, 20, 25, 30, 35, 40)
 
 
 def trial(rng, truth, n, n_flips, n_test):
     """Learn from n pairs with flips; choose C on as many validation pairs with as many flips."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    train = dl.simulate.preference_pairs(true, n, n_flips=n_flips, random_state=rng)
-    validation = dl.simulate.preference_pairs(true, n, n_flips=n_flips, random_state=rng)
+    (test,) = logs(true, rng, n_test)
+    train, validation = logs(true, rng, n, n, n_flips=n_flips)
     learner = validated(train, validation)
     return {"C": learner.C, **recovery(learner, true, test)}
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of flips and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG and number of flips."""
     flips, n_test = ((0, 40), 1000) if quick else (FLIPS, 5000)
-    settings = [
-        {"truth": t, "n": 200, "n_flips": flip, "n_test": n_test} for t in TRUTHS for flip in flips
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=200, n_flips=flips, n_test=n_test)
 
 
 def plot(table, axes):

@@ -7,25 +7,24 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim, headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, recovery, repeated
+from simulations.run import MEASURES, TRUTHS, curves, grid, legend, logs, recovery
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_09", 50, 1, (4.4, 3.4)
+REPEATS, PANELS, FIGSIZE = 50, 1, (4.4, 3.4)
 SIZES = tuple(range(20, 201, 20))
 
 
 def trial(rng, truth, n, n_test):
     """Learn from n pairs with the optimal list; test on pairs of random permutations."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    train = dl.simulate.preference_pairs(true, n, lists="optimal", random_state=rng)
+    (test,) = logs(true, rng, n_test)
+    (train,) = logs(true, rng, n, lists="optimal")
     return recovery(dl.UtilityLearner(C=1.0).fit(train), true, test)
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG and number of pairs."""
     sizes, n_test = ((20, 60, 100, 140, 200), 1000) if quick else (SIZES, 5000)
-    settings = [{"truth": t, "n": n, "n_test": n_test} for t in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=sizes, n_test=n_test)
 
 
 def plot(table, axes):

@@ -7,9 +7,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CONDITION, Claim, headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, repeated, share_scale
+from simulations.run import MEASURES, TRUTHS, curves, legend, logs, share_scale
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_10", 50, 2, (8.0, 3.4)
+REPEATS, PANELS, FIGSIZE = 50, 2, (8.0, 3.4)
 SIZES = tuple(range(20, 201, 20))
 TRAINED = {"optimal-free": "one list optimal", "permutations": "random permutations"}
 TESTED = {"precision": "permutations, as in figure 1", "precision_free": "free lists"}
@@ -18,26 +18,23 @@ TESTED = {"precision": "permutations, as in figure 1", "precision_free": "free l
 def trial(rng, truth, n, n_test, lists):
     """Learn from n pairs of one kind of lists; test on permutations and on free lists."""
     true = dl.simulate.ground_truth(truth)
-    tests = (
-        dl.simulate.preference_pairs(true, n_test, lists=kind, random_state=rng)
-        for kind in ("permutations", "free")
-    )
-    tests = dict(zip(TESTED, tests, strict=True))
-    train = dl.simulate.preference_pairs(true, n, lists=lists, random_state=rng)
+    (permutations,) = logs(true, rng, n_test)
+    (free,) = logs(true, rng, n_test, lists="free")
+    (train,) = logs(true, rng, n, lists=lists)
     utility = dl.UtilityLearner(C=1.0).fit(train).utility_
-    return {name: test.agreement(utility).precision for name, test in tests.items()}
+    tests = zip(TESTED, (permutations, free), strict=True)
+    return {name: test.agreement(utility).precision for name, test in tests}
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, kind of training lists, number of pairs and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG, kind of training lists and number of pairs."""
     sizes, n_test = ((20, 200), 1000) if quick else (SIZES, 5000)
-    settings = [
-        {"truth": t, "n": n, "n_test": n_test, "lists": kind}
-        for t in TRUTHS
+    return [
+        {"truth": truth, "n": n, "n_test": n_test, "lists": kind}
+        for truth in TRUTHS
         for kind in TRAINED
         for n in sizes
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

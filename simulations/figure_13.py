@@ -6,9 +6,9 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim, headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, repeated
+from simulations.run import MEASURES, TRUTHS, curves, grid, legend
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_13", 50, 1, (4.4, 3.4)
+REPEATS, PANELS, FIGSIZE = 50, 1, (4.4, 3.4)
 SIZES = (20, 60, 100, 200, 400, 700, 1000, 2000)
 
 
@@ -27,11 +27,10 @@ def trial(rng, truth, n, n_test):
     }
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG and number of pairs."""
     sizes, n_test = ((20, 200, 1000), 1000) if quick else (SIZES, 5000)
-    settings = [{"truth": truth, "n": n, "n_test": n_test} for truth in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=sizes, n_test=n_test)
 
 
 def plot(table, axes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,12 @@ MEASURES = {
 """Axis labels of the columns that `recovery` computes."""
 
 
+def grid(**values: Any) -> list[dict[str, Any]]:
+    """Return a setting for each combination of values; what is no tuple is the same in all."""
+    several = [value if isinstance(value, tuple) else (value,) for value in values.values()]
+    return [dict(zip(values, cell, strict=True)) for cell in product(*several)]
+
+
 def repeated(
     function: Callable[..., Mapping[str, Any] | list[Mapping[str, Any]]],
     settings: Sequence[Mapping[str, Any]],
@@ -67,7 +74,7 @@ def repeated(
         A module-level function, so that processes can import it; ``function(rng=Generator,
         **setting)`` returns one record or a list of records.
     settings : sequence of mappings
-        Keyword arguments of the function, copied into its records.
+        Keyword arguments of the function, copied into its records unless they are tuples.
     repeats, seed : int
         Repeat r draws from ``default_rng([seed, r])`` in every setting, so that settings share
         their random lists.
@@ -107,7 +114,8 @@ def _run_task(
     setting, repeat = task
     result = function(rng=np.random.default_rng([seed, repeat]), **setting)
     records = result if isinstance(result, list) else [result]
-    return [{**setting, "repeat": repeat, **record} for record in records]
+    copied = {name: value for name, value in setting.items() if not isinstance(value, tuple)}
+    return [{**copied, "repeat": repeat, **record} for record in records]
 
 
 def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
@@ -252,6 +260,10 @@ def draw_measures(
     legend(axes[0], "true DCG")
 
 
+CHOICES = tuple(10.0**power for power in range(-5, 6))
+"""Values of C among which validation pairs choose."""
+
+
 def share_scale(axes: Iterable[Axes]) -> None:
     """Give panels that are compared the same vertical scale."""
     axes = list(axes)
@@ -274,14 +286,21 @@ def legend_below(axes: Axes, **options: Any) -> None:
     legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, **options)
 
 
+def logs(
+    truth: dl.DCG, rng: np.random.Generator, *sizes: int, **options: Any
+) -> list[dl.Preferences]:
+    """Return a log of each size, of `dcglearn.simulate.preference_pairs` with these options."""
+    return [dl.simulate.preference_pairs(truth, n, random_state=rng, **options) for n in sizes]
+
+
 def validated(
     train: dl.Preferences,
     validation: dl.Preferences,
-    grid: Sequence[float] = tuple(10.0**p for p in range(-5, 6)),
+    choices: Sequence[float] = CHOICES,
     **parameters: Any,
 ) -> dl.UtilityLearner:
     """Return the learner whose C is best on the validation set, the smallest C among equals."""
-    learners = [dl.UtilityLearner(C=C, **parameters).fit(train) for C in grid]
+    learners = [dl.UtilityLearner(C=C, **parameters).fit(train) for C in choices]
     return max(learners, key=lambda learner: learner.score(validation))
 
 

@@ -5,9 +5,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim, headline
-from simulations.run import TRUTHS, curves, legend, recovery, repeated, validated, zero_line
+from simulations.run import TRUTHS, curves, grid, legend, logs, recovery, validated, zero_line
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_a_chosen_c", 20, 2, (7.5, 3.2)
+REPEATS, PANELS, FIGSIZE = 20, 2, (7.5, 3.2)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
 
 
@@ -17,11 +17,8 @@ def trial(rng, truth, n, flip_rate, n_test):
     One is the precision with the chosen C, the other with C = 1.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    flips = round(flip_rate * n)
-    train, validation = (
-        dl.simulate.preference_pairs(true, n, n_flips=flips, random_state=rng) for _ in range(2)
-    )
+    (test,) = logs(true, rng, n_test)
+    train, validation = logs(true, rng, n, n, n_flips=round(flip_rate * n))
     chosen = validated(train, validation)
     fixed = dl.UtilityLearner(C=1.0).fit(train)
     precision = {
@@ -31,15 +28,10 @@ def trial(rng, truth, n, flip_rate, n_test):
     return {"log10_C": np.log10(chosen.C), **precision}
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, share of flips and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG and share of flips."""
     rates, n_test = ((0.0, 0.3), 1000) if quick else (RATES, 5000)
-    settings = [
-        {"truth": t, "n": 200, "flip_rate": rate, "n_test": n_test}
-        for t in TRUTHS
-        for rate in rates
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=200, flip_rate=rates, n_test=n_test)
 
 
 def plot(table, axes):

@@ -9,14 +9,15 @@ from simulations.run import (
     MEASURES,
     TRUTHS,
     curves,
+    grid,
     legend,
+    logs,
     recovery,
-    repeated,
     share_scale,
     validated,
 )
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_b_flips_and_pairs", 20, 2, (8.0, 3.4)
+REPEATS, PANELS, FIGSIZE = 20, 2, (8.0, 3.4)
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45)
 SIZES = (200, 1000, 10_000)
 
@@ -24,24 +25,16 @@ SIZES = (200, 1000, 10_000)
 def trial(rng, truth, n, flip_rate, n_test):
     """Learn from n pairs with this share of flips; C is chosen on 1,000 equally noisy pairs."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    sets = (
-        dl.simulate.preference_pairs(true, m, n_flips=round(flip_rate * m), random_state=rng)
-        for m in (n, 1000)
-    )
-    return recovery(validated(*sets), true, test)
+    (test,) = logs(true, rng, n_test)
+    (train,) = logs(true, rng, n, n_flips=round(flip_rate * n))
+    (validation,) = logs(true, rng, 1000, n_flips=round(flip_rate * 1000))
+    return recovery(validated(train, validation), true, test)
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs, share of flips and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG, number of pairs and share of flips."""
     rates, sizes, n_test = ((0.0, 0.4), SIZES[:2], 1000) if quick else (RATES, SIZES, 5000)
-    settings = [
-        {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test}
-        for t in TRUTHS
-        for n in sizes
-        for rate in rates
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=sizes, flip_rate=rates, n_test=n_test)
 
 
 def plot(table, axes):

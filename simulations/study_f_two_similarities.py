@@ -7,9 +7,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, headline
-from simulations.run import TRUTHS, curves, legend, recovery, repeated
+from simulations.run import TRUTHS, curves, grid, legend, logs, recovery
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_f_two_similarities", 20, 2, (7.5, 3.2)
+REPEATS, PANELS, FIGSIZE = 20, 2, (7.5, 3.2)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 LISTS = ("permutations", "free")
 
@@ -20,21 +20,14 @@ def trial(rng, truth, lists, n, n_test):
     Only the part that pairs do not identify then stays open.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, lists=lists, random_state=rng)
-    train = dl.simulate.preference_pairs(true, n, lists=lists, random_state=rng)
+    test, train = logs(true, rng, n_test, n, lists=lists)
     return recovery(dl.UtilityLearner(C=100.0).fit(train), true, test)
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, kind of lists, number of pairs and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG, kind of lists and number of pairs."""
     sizes, n_test = ((100, 1000, 5000), 1000) if quick else (SIZES, 5000)
-    settings = [
-        {"truth": t, "lists": kind, "n": n, "n_test": n_test}
-        for t in TRUTHS
-        for kind in LISTS
-        for n in sizes
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, lists=LISTS, n=sizes, n_test=n_test)
 
 
 def similarity_limit(truth):

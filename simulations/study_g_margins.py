@@ -1,25 +1,24 @@
 """Study g: does a margin near the true DCG difference help, although the Hamming one does not?"""
 
-from functools import partial
-
 import numpy as np
 import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import (
+    CHOICES,
     TRUTHS,
     against,
     curves,
     legend,
+    logs,
     recovery,
-    repeated,
     share_scale,
     validated,
     zero_line,
 )
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_g_margins", 40, 2, (8.0, 3.4)
+REPEATS, PANELS, FIGSIZE = 40, 2, (8.0, 3.4)
 SIZES = (20, 40, 60, 100, 200)
 WRONG = {"D1": "exponential", "D2": "linear"}
 
@@ -36,17 +35,14 @@ def blurred(truth, rng):
     return dl.DCG(gains, np.cumsum(steps[::-1])[::-1])
 
 
-def trial(rng, truth, n, flip_rate, n_test, **grid):
+def trial(rng, truth, n, flip_rate, n_test, choices):
     """Learn from the same pairs with each margin, and return one record per margin.
 
     C is chosen on an equally noisy validation set.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    flips = round(flip_rate * n)
-    train, validation = (
-        dl.simulate.preference_pairs(true, n, n_flips=flips, random_state=rng) for _ in range(2)
-    )
+    (test,) = logs(true, rng, n_test)
+    train, validation = logs(true, rng, n, n, n_flips=round(flip_rate * n))
     margins = {
         "unit": "unit",
         "Hamming": "hamming",
@@ -55,7 +51,7 @@ def trial(rng, truth, n, flip_rate, n_test, **grid):
         "wrong gains": dl.DCG.standard(5, 10, WRONG[truth], "log2"),
     }
     learners = {
-        name: validated(train, validation, margin=margin, **grid)
+        name: validated(train, validation, choices, margin=margin)
         for name, margin in margins.items()
     }
     return [
@@ -76,17 +72,16 @@ def margin_precision(margin, test):
     return test.agreement(margin).precision if isinstance(margin, dl.DCG) else None
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs, share of flips, margin and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG, share of flips and number of pairs."""
     sizes, n_test = ((20, 100), 1000) if quick else (SIZES, 5000)
-    settings = [
-        {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test}
-        for t in TRUTHS
+    choices = (0.01, 1.0, 100.0) if quick else CHOICES
+    return [
+        {"truth": truth, "n": n, "flip_rate": rate, "n_test": n_test, "choices": choices}
+        for truth in TRUTHS
         for rate in (0.0, 0.1)
         for n in sizes
     ]
-    chosen = partial(trial, grid=(0.01, 1.0, 100.0)) if quick else trial
-    yield from repeated(chosen, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

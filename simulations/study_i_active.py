@@ -7,10 +7,10 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim, headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, legend_below, repeated, share_scale
+from simulations.run import MEASURES, TRUTHS, curves, grid, legend, legend_below, logs, share_scale
 from simulations.truths_and_judges import JUDGES, WRONG, judged
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 32, (2, 2), (8.5, 6.6)
+REPEATS, PANELS, FIGSIZE = 32, (2, 2), (8.5, 6.6)
 SIZES = (20, 40, 60, 80, 100, 140)
 BATCH = 10
 RATES = (0.0, 0.1, 0.2, 0.3)
@@ -43,7 +43,7 @@ def trial(rng, truth, how, judge, flip_rate, sizes, n_test):
     A record holds the precision and the estimated error rate of the judges.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
+    (test,) = logs(true, rng, n_test)
 
     def candidates(n):
         return dl.simulate.permutations(dl.simulate.PAPER_LIST, 2 * n, random_state=rng).reshape(
@@ -83,28 +83,21 @@ def joined(*parts):
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield a record per true DCG, way of choosing, judge, error rate, number of pairs and repeat.
+def settings(quick):
+    """Return a setting for each true DCG, way of choosing, judge and error rate.
 
     Of judges who are not careless, `flip_rate` is the share of wrong verdicts on random pairs.
     """
     sizes, rates, n_test = ((20, 40), RATES[:2], 1000) if quick else (SIZES, RATES, 5000)
-    settings = [
-        {
-            "truth": truth,
-            "how": how,
-            "judge": judge,
-            "flip_rate": rate,
-            "sizes": sizes,
-            "n_test": n_test,
-        }
-        for truth in TRUTHS
-        for how in CHOICES
-        for judge in JUDGES
-        for rate in (rates if judge == "careless" else (WRONG,))
-    ]
-    for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs):
-        yield {name: value for name, value in record.items() if name != "sizes"}
+    cells = grid(
+        truth=TRUTHS,
+        how=tuple(CHOICES),
+        judge=JUDGES,
+        flip_rate=(*rates, WRONG),
+        sizes=(sizes,),
+        n_test=n_test,
+    )
+    return [cell for cell in cells if (cell["judge"] == "careless") == (cell["flip_rate"] in rates)]
 
 
 def plot(table, axes):

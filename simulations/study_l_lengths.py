@@ -11,9 +11,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import MEASURES, curves, legend, repeated
+from simulations.run import MEASURES, curves, grid, legend
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_l_lengths", 40, 3, (11.0, 3.6)
+REPEATS, PANELS, FIGSIZE = 40, 3, (11.0, 3.6)
 N_GRADES, SHORTEST, DEPTH, WRONG = 5, 3, 10, 0.1
 SIZES = (40, 150, 500)
 FRESH = 5000
@@ -75,11 +75,10 @@ def trial(rng, truth, n, n_test):
     return [*records, {"learner": "best textbook", "precision": precision, **nothing}]
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per truth, number of pairs, learner and repeat."""
+def settings(quick):
+    """Return a setting for each true metric and number of pairs."""
     sizes, n_test = (SIZES[:1], 500) if quick else (SIZES, 3000)
-    settings = [{"truth": truth, "n": n, "n_test": n_test} for truth in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed + FRESH, jobs=jobs)
+    return grid(truth=tuple(TRUTHS), n=sizes, n_test=n_test)
 
 
 def plot(table, axes):

@@ -13,9 +13,9 @@ from scipy.special import expit
 
 import dcglearn as dl
 from simulations.claims import Claim, headline
-from simulations.run import STYLES, curves, draw_means, legend, repeated, summary
+from simulations.run import STYLES, curves, draw_means, grid, legend, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_s_proxy", 20, 2, (9.0, 3.6)
+REPEATS, PANELS, FIGSIZE = 20, 2, (9.0, 3.6)
 N_GRADES, DEPTH, WRONG, WRONG_MACHINE = 5, 10, 0.1, 0.15
 KINDS = {
     "equal": "people's taste",
@@ -91,7 +91,7 @@ def drawn(n, rng):
     return rng.integers(0, N_GRADES, (2, n, DEPTH)).astype(np.int8)
 
 
-def trial(rng, kind, settings):
+def trial(rng, kind, sizes):
     """Learn from people, from the machine and from both.
 
     The records hold the share of new pairs that each learned DCG orders rightly.
@@ -103,10 +103,10 @@ def trial(rng, kind, settings):
     human, first = verdicts(people, lists, WRONG, rng)
     _, on_people = verdicts(metric, lists, WRONG_MACHINE, rng)
     machine, on_further = verdicts(metric, further, WRONG_MACHINE, rng)
-    alone = {n: dl.DCGLearner().fit(human[:n], as_is=True).dcg_ for n in {n for n, _ in settings}}
-    proxies = {m: machine_dcg(machine[:m]) for m in {m for _, m in settings}}
+    alone = {n: dl.DCGLearner().fit(human[:n], as_is=True).dcg_ for n in {n for n, _ in sizes}}
+    proxies = {m: machine_dcg(machine[:m]) for m in {m for _, m in sizes}}
     records = []
-    for n, m in settings:
+    for n, m in sizes:
         proxy, shares = proxies[m], {"people": alone[n], "machine": proxies[m], "both": alone[n]}
         if proxy is not None:
             shares["both"] = dl.DCGLearner(llm=proxy).fit(human[:n], as_is=True).dcg_
@@ -223,14 +223,13 @@ def tuned(theta, pairs, people, on_people, machine_pairs):
     )
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per machine, numbers of verdicts and repeat."""
-    sizes = [(n, MACHINE) for n in SIZES] + [(PEOPLE, m) for m in MACHINE_SIZES if m != MACHINE]
-    settings = [{"kind": kind, "settings": sizes} for kind in KINDS]
+def settings(quick):
+    """Return a setting for each LLM judge, with all numbers of verdicts."""
+    kinds, sizes = tuple(KINDS), [(n, MACHINE) for n in SIZES]
+    sizes += [(PEOPLE, m) for m in MACHINE_SIZES if m != MACHINE]
     if quick:
-        settings = [{"kind": kind, "settings": [(PEOPLE, MACHINE)]} for kind in ("equal", "far")]
-    for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs):
-        yield {name: value for name, value in record.items() if name != "settings"}
+        kinds, sizes = ("equal", "far"), [(PEOPLE, MACHINE)]
+    return grid(kind=kinds, sizes=(tuple(sizes),))
 
 
 def derived(table):

@@ -8,12 +8,14 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import Claim, headline
 from simulations.ranking_data import CONFLICT, split
-from simulations.run import STYLES, bars, curves, legend, repeated, summary
+from simulations.run import STYLES, bars, curves, legend, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, 3, (11.5, 3.6)
+REPEATS, PANELS, FIGSIZE = 20, 3, (11.5, 3.6)
 POWERS = tuple(range(6, -11, -1))
 LINES = {"sigma = 2^6": 6, "sigma = 2^0": 0, "sigma = 2^-4": -4, "sigma = 2^-8": -8, "NDCG": None}
 POINTS, REACH, DEPTH = 201, 1.5, 50
+KEPT = (pl.col("what") != "line") | (pl.col("repeat") == 0)
+"""The lines of the first repeat alone are kept."""
 
 
 def spread(queries, w):
@@ -73,11 +75,9 @@ def trial(rng, quick):
     return records + list(along_a_line(rng, train, best, dcg, n_points))
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each repeat; only the first keeps the points of the lines."""
-    for record in repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs):
-        if record["what"] != "line" or record["repeat"] == 0:
-            yield record
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
 def math(power_name):

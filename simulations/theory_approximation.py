@@ -8,9 +8,9 @@ import numpy as np
 import dcglearn as dl
 from simulations.claims import Claim, headline
 from simulations.ranking_data import CONFLICT, split
-from simulations.run import curves, repeated, share_scale
+from simulations.run import curves, share_scale
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_approximation", 20, 3, (11.5, 3.8)
+REPEATS, PANELS, FIGSIZE = 20, 3, (11.5, 3.8)
 PASSES = (0, 1, 2, 4, 7, 11, 16, 22, 30)
 ALPHAS, BETAS = (10.0, 30.0, 100.0), (1.0, 10.0, 100.0)
 NDCG, AP_ALPHA, AP_BETA = "NDCG@n", "AP, beta = 10", "AP, alpha = 100"
@@ -79,9 +79,9 @@ def trial(rng, quick):
     return list(training(train, dcg, seed, PASSES[:6] if quick else PASSES))
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
 def plot(table, axes):

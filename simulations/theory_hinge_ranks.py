@@ -10,9 +10,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CONSTRUCTED, Claim, headline
-from simulations.run import STYLES, curves, legend, repeated
+from simulations.run import STYLES, curves, legend
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_hinge_ranks", 20, (2, 2), (9.0, 6.6)
+REPEATS, PANELS, FIGSIZE = 20, (2, 2), (9.0, 6.6)
 ALPHA, LENGTH, DEPTH, RATE = 1.0, 60, 10, 3.0
 GAPS, STEPS = (0.0, 3.0), (0, 1, 2, 5, 10, 20, 50, 100, 200)
 PAIR = dl.DCG([0.0, 1.0], [1.0, 0.5])
@@ -79,9 +79,9 @@ def trial(rng, quick):
     return records + [record for gap in GAPS for record in gradient_steps(rng, gap)]
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
 def plot(table, axes):

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim, headline
-from simulations.run import curves, legend, repeated
+from simulations.run import curves, legend
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_limits", 20, 2, (8.0, 3.7)
+REPEATS, PANELS, FIGSIZE = 20, 2, (8.0, 3.7)
 FAR = tuple(range(-2, 15, 2))
 SIGMAS, COUNTS = tuple(range(4, -11, -2)), (15, 30, 60, 120)
 LAMBDA, LENGTH, DEPTH = 0.01, 50, 10
@@ -98,9 +98,9 @@ def trial(rng, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
 def plot(table, axes):

@@ -11,10 +11,10 @@ import numpy as np
 import dcglearn as dl
 from simulations.claims import Claim, headline, in_every_cell
 from simulations.ranking_data import CONFLICT, NO_CONFLICT, SPELLED, explain, split
-from simulations.run import forest, repeated
+from simulations.run import forest, grid
 from simulations.theory_approximation import average_precision, by_query
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_methods", 100, (2, 2), (8.5, 5.2)
+REPEATS, PANELS, FIGSIZE = 100, (2, 2), (8.5, 5.2)
 DEPTHS, DEPTH = (3, 5, 10), 10
 RIVALS = {"RSRank": ("LambdaRank", "ListNet", "RankSVM"), "SmoothAP": ("least squares", "RankSVM")}
 """The methods of the two papers, and those that they are said to beat."""
@@ -50,10 +50,9 @@ def trial(rng, data, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per data set, method and repeat."""
-    settings = [{"data": data, "quick": quick} for data in (CONFLICT, NO_CONFLICT)]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return a setting for each data set."""
+    return grid(data=(CONFLICT, NO_CONFLICT), quick=quick)
 
 
 def plot(table, axes):

@@ -8,9 +8,9 @@ from functools import partial
 import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
 from simulations.ranking_data import NO_CONFLICT, split
-from simulations.run import forest, repeated
+from simulations.run import forest
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_schedules", 20, 3, (10.0, 2.8)
+REPEATS, PANELS, FIGSIZE = 20, 3, (10.0, 2.8)
 POWERS, FIXED = tuple(range(6, -7, -1)), (6, 2, -2, -6)
 """Powers of 2 that sigma passes through, as in the paper, and those at which it stays."""
 
@@ -65,9 +65,9 @@ def trial(rng, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per schedule or method, and repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
 def plot(table, axes):

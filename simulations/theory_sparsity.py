@@ -8,9 +8,9 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import FAILS, NEGLIGIBLE, Claim, headline, in_every_cell
 from simulations.ranking_data import CONFLICT, split
-from simulations.run import STYLES, draw_means, repeated, share_scale, summary, zero_line
+from simulations.run import STYLES, draw_means, share_scale, summary, zero_line
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_sparsity", 20, 2, (8.0, 3.6)
+REPEATS, PANELS, FIGSIZE = 20, 2, (8.0, 3.6)
 N_POINTS, DEPTH = 16, 10
 
 
@@ -33,9 +33,9 @@ def trial(rng, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield the points of the path, and the chosen model, of each repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
 def plot(table, axes):

@@ -10,20 +10,20 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, headline
-from simulations.run import curves, forest, legend, repeated
+from simulations.run import curves, forest, legend
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_starts", 20, 2, (9.0, 3.6)
+REPEATS, PANELS, FIGSIZE = 20, 2, (9.0, 3.6)
 ALPHAS, SHARPNESS = (50.0, 100.0, 300.0), (1.0, 3.0, 10.0)
 """Sharpness of ApproxNDCG's ranks, and of SoftRank: one over its standard deviation."""
 
-KEPT, LENGTH, N_TRAIN, N_TEST, DEPTH = (1, 3, 10, 30, 100), 20, 15, 100, 5
+STARTS, LENGTH, N_TRAIN, N_TEST, DEPTH = (1, 3, 10, 30, 100), 20, 15, 100, 5
 
 
 def trial(rng, method, sharpness, quick):
     """Train from random starts; return one record per number of starts."""
     queries = dl.simulate.letor_queries(N_TRAIN + N_TEST, sizes=(LENGTH, LENGTH), random_state=rng)
     train, test = queries[:N_TRAIN], queries[N_TRAIN:]
-    dcg, kept = dl.DCG.standard(train.n_grades, DEPTH), KEPT[:2] if quick else KEPT
+    dcg, kept = dl.DCG.standard(train.n_grades, DEPTH), STARTS[:2] if quick else STARTS
     loss = dl.losses.SoftRankNDCG(dcg)
     if method == "ApproxNDCG":
         loss = dl.losses.ApproxNDCG(dcg, beta=10.0)
@@ -44,14 +44,14 @@ def trial(rng, method, sharpness, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per method, sharpness, number of starts and repeat."""
-    settings = [
+def settings(quick):
+    """Return a setting for each method and sharpness."""
+    methods = {"ApproxNDCG": ALPHAS, "SoftRank": SHARPNESS}
+    return [
         {"method": method, "sharpness": sharpness, "quick": quick}
-        for method, each in (("ApproxNDCG", ALPHAS), ("SoftRank", SHARPNESS))
+        for method, each in methods.items()
         for sharpness in each
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def best(table):

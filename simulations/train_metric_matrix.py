@@ -15,9 +15,9 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, interval
 from simulations.ranking_data import DATA, SPELLED, available, explain, leave_empty, overlap, split
-from simulations.run import forest, repeated
+from simulations.run import forest, grid
 
-STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, (2, 2), (8.5, 6.4)
+REPEATS, PANELS, FIGSIZE = 20, (2, 2), (8.5, 6.4)
 TEXTBOOK = ("exponential-log2", "linear-log2", "binary1-log2")
 PLAIN = ("RankSVM", "ridge on grades")
 TRUE_DISCOUNTS = (1.0, 0.85, 0.6, 0.42, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05)
@@ -77,14 +77,9 @@ def trial(rng, data, truth, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per data set, true DCG, ranker, judging metric and repeat."""
-    settings = [
-        {"data": name, "truth": truth, "quick": quick}
-        for name in available(quick)
-        for truth in TRUTHS
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return a setting for each data set and true DCG."""
+    return grid(data=tuple(available(quick)), truth=tuple(TRUTHS), quick=quick)
 
 
 def plot(table, axes):

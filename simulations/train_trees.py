@@ -12,9 +12,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import HOLDS, NEGLIGIBLE, Claim
-from simulations.run import forest, repeated
+from simulations.run import forest, grid
 
-STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, 2, (9.0, 3.6)
+REPEATS, PANELS, FIGSIZE = 6, 2, (9.0, 3.6)
 SHAPES = {
     "exponential gains, log2": (lambda g: 2.0**g - 1, 1 / np.log2(np.arange(2, 7))),
     "steep gains, flat discounts": (
@@ -89,10 +89,9 @@ def trial(rng, shape, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per metric, method, way and repeat."""
-    settings = [{"shape": shape, "quick": quick} for shape in SHAPES]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return a setting for each metric."""
+    return grid(shape=tuple(SHAPES), quick=quick)
 
 
 def plot(table, axes):

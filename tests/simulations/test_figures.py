@@ -148,10 +148,9 @@ def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(m
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def interrupted(**_):
-        yield {"truth": "D1"}
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "simulate", interrupted)
+    monkeypatch.setattr(module, "trial", interrupted)
     with pytest.raises(KeyboardInterrupt):
         results.produce(module, options(folder, "--quick", "--repeats", "2", "--force"))
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -190,7 +189,7 @@ def test_a_missing_picture_is_drawn_from_the_table(monkeypatch, copied):
         results.tested(module, folder),
     )
     (folder / "figure_09.png").unlink()
-    monkeypatch.setattr(module, "simulate", None)
+    monkeypatch.setattr(module, "trial", None)
     again = options(folder, "--quick", "--repeats", "2")
     assert results.produce(module, again) == claims
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
