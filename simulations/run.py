@@ -293,6 +293,12 @@ def logs(
     return [dl.simulate.preference_pairs(truth, n, random_state=rng, **options) for n in sizes]
 
 
+def best_textbook(log: dl.Preferences) -> dl.DCG:
+    """Return the textbook DCG that follows a log best."""
+    textbooks = dl.textbook_dcgs(log.n_grades, log.depth).values()
+    return max(textbooks, key=lambda dcg: log.agreement(dcg).share)
+
+
 def validated(
     train: dl.Preferences,
     validation: dl.Preferences,

@@ -11,7 +11,16 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, in_every_cell
-from simulations.run import MEASURES, TRUTHS, curves, legend, logs, share_scale, validated
+from simulations.run import (
+    MEASURES,
+    TRUTHS,
+    best_textbook,
+    curves,
+    legend,
+    logs,
+    share_scale,
+    validated,
+)
 
 REPEATS, PANELS, FIGSIZE = 20, (2, 2), (8.5, 6.4)
 SIZES = (10, 20, 40, 60, 100, 200, 500)
@@ -51,13 +60,12 @@ def trial(rng, truth, n, flip_rate, n_test):
     train, validation = logs(true, rng, n, n, n_flips=round(flip_rate * n))
     qp = validated(train, validation, GRID)
     learner = dl.DCGLearner().fit(train)
-    textbook = dl.textbook_dcgs(5, 10).values()
     metrics = {
         "direct": learner.dcg_,
         "free": learner.fit_.free,
         "QP": qp.utility_,
         "QP + SVD": qp.factor().dcg,
-        "best textbook": max(textbook, key=lambda dcg: train.agreement(dcg).share),
+        "best textbook": best_textbook(train),
     }
     return [
         {"learner": name, "precision": test.agreement(metric).precision}

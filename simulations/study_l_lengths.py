@@ -11,7 +11,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import MEASURES, curves, grid, legend
+from simulations.run import MEASURES, best_textbook, curves, grid, legend
 
 REPEATS, PANELS, FIGSIZE = 40, 3, (11.0, 3.6)
 N_GRADES, SHORTEST, DEPTH, WRONG = 5, 3, 10, 0.1
@@ -68,9 +68,7 @@ def trial(rng, truth, n, n_test):
         precision = test.agreement(dcg).precision
         of_fit = {"power": dcg.power, "worst": dcg.gains[0], "seconds": seconds}
         records.append({"learner": name, "precision": precision, **of_fit})
-    textbook = dl.textbook_dcgs(N_GRADES, DEPTH).values()
-    best = max(textbook, key=lambda dcg: train.agreement(dcg).share)
-    precision = test.agreement(best).precision
+    precision = test.agreement(best_textbook(train)).precision
     nothing = {"power": 0.0, "worst": 0.0, "seconds": 0.0}
     return [*records, {"learner": "best textbook", "precision": precision, **nothing}]
 

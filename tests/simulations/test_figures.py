@@ -275,7 +275,7 @@ def test_simulations_import_only_public_names():
         "from dcglearn.evaluation.paired_tests import corrected\n",
         "from dcglearn.evaluation.rank_intervals import open_ranks\n",
     }
-    of_program = {"calibration": judged}
+    of_program = {"draws_of_logs": judged, "draws_of_systems": judged}
     for path in (ROOT / "simulations").glob("*.py"):
         text = path.read_text()
         for line in of_program.get(path.stem, set()):
