@@ -123,13 +123,7 @@ def share_interval(shares: Any, outcomes: float = 1) -> Interval:
 
 
 def measured(
-    values: np.ndarray,
-    column: pl.Series,
-    each: float = 1,
-    *,
-    overlap: float = 0.0,
-    outcomes: int = 0,
-    least: float = 0.0,
+    values: np.ndarray, column: pl.Series, each: float = 1, *, outcomes: int = 0, least: float = 0.0
 ) -> Interval:
     """Return the mean of one value per repeat, with its interval.
 
@@ -144,7 +138,7 @@ def measured(
         in [0, 1], no mean lies beyond it.
     each : float
         Rows of a repeat, on average.
-    overlap, outcomes : float, int
+    outcomes : int
         As of `Claim`.
     least : float
         Smallest mean of a column in [0, 1], or -1 for differences.
@@ -153,7 +147,7 @@ def measured(
     unit = column.is_between(0, 1).all()
     if least == 0.0 and (outcomes or (unit and column.dtype.is_integer())):
         return share_interval(values, each * max(outcomes, 1))
-    found = interval(values, overlap)
+    found = interval(values)
     return replace(found, low=max(found.low, least), high=min(found.high, 1.0)) if unit else found
 
 
@@ -232,8 +226,6 @@ class Claim:
     otherwise : pair of mappings, optional
         `rows` and `minus` where the condition is not met; the claim with a condition says that it
         fails there.
-    overlap : float
-        `overlap` of `interval`, if repeats split the same queries anew.
     outcomes : int
         Number of 0/1 outcomes of which a value is the share. Columns of integers 0 and 1 need not
         say so.
@@ -256,7 +248,6 @@ class Claim:
     high: float = np.inf
     condition: str = ""
     otherwise: tuple[Rows, Rows | None] | None = None
-    overlap: float = 0.0
     outcomes: int = 0
     level: float = 0.0
     cannot_fail: str = ""
@@ -313,11 +304,9 @@ class Claim:
     def _measured(self, branch: int) -> Interval:
         (rows, minus), values = self.branches[branch], self._all_differences[branch]
         if minus is not None:
-            return measured(values, self.table[self.value], overlap=self.overlap, least=-1.0)
+            return measured(values, self.table[self.value], least=-1.0)
         each = select(self.table, rows)[self.value].drop_nulls().len() / len(values)
-        return measured(
-            values, self.table[self.value], each, overlap=self.overlap, outcomes=self.outcomes
-        )
+        return measured(values, self.table[self.value], each, outcomes=self.outcomes)
 
     @property
     def verdicts(self) -> list[str]:

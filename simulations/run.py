@@ -200,15 +200,13 @@ def zero_line(axes: Axes) -> None:
     axes.axhline(0, color="0.2", lw=0.9, zorder=1)
 
 
-def forest(
-    axes: Axes, names: Sequence[str], differences: Sequence[Any], overlap: float = 0.0
-) -> None:
+def forest(axes: Axes, names: Sequence[str], differences: Sequence[Any]) -> None:
     """Draw the mean and 95% interval of several differences over repeats, a row each.
 
     The colour says whether the interval lies above 0, below 0, or across it.
     """
     for y, values in enumerate(differences):
-        found = interval(values, overlap)
+        found = interval(values)
         side = CLEAR[0] if found.low > 0 else CLEAR[1] if found.high < 0 else CLEAR[2]
         axes.plot(
             [found.low, found.high], [y, y], lw=1.6, color=side["color"], solid_capstyle="butt"
@@ -270,6 +268,14 @@ def share_scale(axes: Iterable[Axes]) -> None:
     ends = np.array([ax.get_ylim() for ax in axes])
     for ax in axes:
         ax.set_ylim(ends[:, 0].min(), ends[:, 1].max())
+
+
+def same_width(axes: Iterable[Axes]) -> None:
+    """Give panels that are compared the same horizontal scale."""
+    axes = list(axes)
+    ends = np.array([ax.get_xlim() for ax in axes])
+    for ax in axes:
+        ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
 
 
 def legend(axes: Axes, title: str | None = None, **options: Any) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import HOLDS, NEGLIGIBLE, Claim
-from simulations.run import forest, grid
+from simulations.run import forest, grid, same_width
 
 REPEATS, PANELS, FIGSIZE = 6, 2, (9.0, 3.6)
 SHAPES = {
@@ -109,9 +109,7 @@ def plot(table, axes):
         ax.set(xlabel=f"NDCG@5 after {TREES} trees", title=title)
     held = [claim.verdict == HOLDS for claim in claims(table) if ", gradients" in claim.text]
     axes[0].set_title(f"Nonlinear queries, gradients: {sum(held)} of {len(held)} leads hold")
-    ends = np.array([ax.get_xlim() for ax in axes])
-    for ax in axes:
-        ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
+    same_width(axes)
 
 
 def claims(table):

@@ -26,7 +26,7 @@ KINDS = ("figure", "study", "theory", "train")
 PROGRAMS = sorted(
     path.stem for kind in KINDS for path in (ROOT / "simulations").glob(f"{kind}_*.py")
 )
-OF_TREES = {"train_first", "train_trees"}
+OF_TREES = {"train_trees"}
 FINE = {"figure_09", "study_e_pairs_needed", "study_s_proxy", "train_trees"}
 """Programs whose claims are of rates and narrow ranges, which two quick repeats cannot show."""
 ROWS = {
@@ -119,21 +119,6 @@ def of_optimal_lists(module, table):
 
 DERIVED = {"figure_09": of_optimal_lists}
 """What programs derive from their tables, against the same by hand."""
-
-
-def test_real_queries_come_from_the_folder_of_the_environment(tmp_path, monkeypatch):
-    data = importlib.import_module("simulations.ranking_data")
-    data.lambdarank.cache_clear()
-    monkeypatch.setenv("DCGLEARN_LAMBDARANK", str(tmp_path))
-    refused("no file with train, vali or test", data.lambdarank)
-    for name, queries in (("train", (1, 2, 3)), ("vali", (4,)), ("test", (5,))):
-        lines = [f"{i % 2} qid:{query} 1:0.{i} 2:0.5" for query in queries for i in (1, 2)]
-        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
-    assert data.available(False) == list(data.DATA)
-    parts = data.split(np.random.default_rng(0), data.REAL, False)
-    data.lambdarank.cache_clear()
-    assert [len(part) for part in parts] == [3, 1, 1]
-    assert [part.shape[1] for part in parts] == [2, 2, 2]
 
 
 def test_same_seed_same_bytes_for_any_number_of_processes(tmp_path, figure_09):

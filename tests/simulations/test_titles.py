@@ -19,7 +19,7 @@ PROGRAMS = sorted(
     for path in (ROOT / "simulations").glob("*.py")
     if path.stem.startswith(("figure_", "study_", "theory_", "train_"))
 )
-OF_TREES = ("train_first", "train_trees")
+OF_TREES = ("train_trees",)
 """Programs that need LightGBM."""
 STATES = re.compile(
     r"\b(is|are|do|does|beats?|helps?|falls?|grows?|rises?|pays?|keeps?|costs?|teach(es)?"
