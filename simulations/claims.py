@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -388,7 +388,7 @@ AGREES = (HOLDS, CONDITION, PROVED, CONSTRUCTED)
 
 
 def headline(
-    claims: Iterable[Claim],
+    claims: Sequence[Claim],
     finding: str,
     neutral: str,
     *rests_on: str,
@@ -398,7 +398,7 @@ def headline(
 
     Parameters
     ----------
-    claims : iterable of Claim
+    claims : sequence of Claim
         The claims of the panel's program.
     finding, neutral : str
         The title that states what was found, and the one that only says what is shown.
@@ -408,7 +408,6 @@ def headline(
     verdicts : sequence of str
         ``(FAILS,)`` for a finding that contradicts the claims.
     """
-    claims = list(claims)
     for part in rests_on:
         named = [claim for claim in claims if part in claim.text]
         if not named or any(not c.testable or c.verdict not in verdicts for c in named):

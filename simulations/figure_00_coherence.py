@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CONSTRUCTED, PROVED, Claim, headline
+from simulations.claims import CONSTRUCTED, PROVED, Claim
 from simulations.run import curves, legend
 
 REPEATS, PANELS, FIGSIZE = 50, 1, (4.6, 3.4)
@@ -47,7 +47,7 @@ def settings(quick):
     return [{"n_grades": n, "discounts": d} for d in (SAME, DIFFERENT) for n in n_grades]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the share of pairs that are ordered differently against the number of grades."""
     percent = table.with_columns(percent=100 * pl.col("different"))
     curves(
@@ -66,9 +66,7 @@ def plot(table, axes):
     axes.set_xticks(sorted(table["n_grades"].unique()))
     finding = "Two metrics with random gains disagree from\nthree grades on"
     parts = "grades: compatible metrics order some", "two grades: compatible metrics"
-    words = headline(
-        claims(table), finding, "How often two metrics with random gains\ndisagree", *parts
-    )
+    words = headline(finding, "How often two metrics with random gains\ndisagree", *parts)
     axes.set_title(f"{words} (Zhou et al., section 4)")
     legend(axes)
 

@@ -4,7 +4,7 @@ The wrong grades are those of training and validation documents.
 """
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.run import TRUTHS, draw_measures, grid, logs, recovery, validated, wrong_grades
 
 REPEATS, PANELS, FIGSIZE = 50, 3, (9.5, 3.2)
@@ -28,12 +28,11 @@ def settings(quick):
     return grid(truth=TRUTHS, n=200, n_documents=documents, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the paper's two measures and the identifiable similarity."""
-    claimed = list(claims(table))
     titles = (
-        headline(claimed, "Precision falls", "Precision", "precision falls") + " (figure 7)",
-        headline(claimed, "Similarity falls", "Similarity", "similarity falls") + " (figure 8)",
+        headline("Precision falls", "Precision", "precision falls") + " (figure 7)",
+        headline("Similarity falls", "Similarity", "similarity falls") + " (figure 8)",
         "Identifiable similarity (ours)",
     )
     draw_measures(table, axes, "n_documents", "wrong grades among 4,000", titles)

@@ -6,7 +6,7 @@ Each pair holds the optimal list and a permutation of it.
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CLOSE, Claim, headline
+from simulations.claims import CLOSE, Claim
 from simulations.run import MEASURES, TRUTHS, curves, grid, legend, logs, recovery
 
 REPEATS, PANELS, FIGSIZE = 50, 1, (4.4, 3.4)
@@ -27,7 +27,7 @@ def settings(quick):
     return grid(truth=TRUTHS, n=sizes, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision against the number of pairs."""
     curves(table, axes, "n", "precision")
     axes.axhline(0.5, color="0.4", lw=0.8, ls=(0, (4, 3)))
@@ -41,7 +41,7 @@ def plot(table, axes):
         "Pairs with the optimal list teach\nnothing more",
         "Pairs with the optimal list\n",
     )
-    words = headline(claims(table), finding, neutral, "precision does not grow")
+    words = headline(finding, neutral, "precision does not grow")
     axes.set_title(f"{words} (Zhou et al., figure 9)")
     legend(axes, "true DCG")
 

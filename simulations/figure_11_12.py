@@ -4,7 +4,7 @@ The paper finds no significant difference in similarity or precision.
 """
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim, headline
+from simulations.claims import NEGLIGIBLE, Claim
 from simulations.run import (
     TRUTHS,
     against,
@@ -38,12 +38,11 @@ def settings(quick):
     return grid(truth=TRUTHS, n=sizes, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the difference of both measures between the margins against the number of pairs."""
-    claimed = list(claims(table))
     for ax, measure, number in zip(axes, ("similarity", "precision"), (11, 12), strict=True):
         name, part = measure.capitalize(), f"does not improve {measure}"
-        words = headline(claimed, f"{name} is no better", name, part)
+        words = headline(f"{name} is no better", name, part)
         curves(against(table, measure, "margin", "unit", ["truth", "n"]), ax, "n", "difference")
         zero_line(ax)
         ax.set(

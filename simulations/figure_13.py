@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import CLOSE, Claim, headline
+from simulations.claims import CLOSE, Claim
 from simulations.run import MEASURES, TRUTHS, curves, grid, legend
 
 REPEATS, PANELS, FIGSIZE = 50, 1, (4.4, 3.4)
@@ -33,13 +33,13 @@ def settings(quick):
     return grid(truth=TRUTHS, n=sizes, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision against the number of pairs."""
     curves(table, axes, "n", "precision")
     axes.set(xlabel="number of training pairs", ylabel=MEASURES["precision"], xscale="log")
     axes.set_xticks([20, 100, 1000], ["20", "100", "1,000"])
     finding = "Weights are learned without grades, from\nmore pairs"
-    words = headline(claims(table), finding, "Weights without\ngrades", "without grades, precision")
+    words = headline(finding, "Weights without\ngrades", "without grades, precision")
     axes.set_title(f"{words} (Zhou et al., figure 13)")
     legend(axes, "true DCG")
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import dcglearn as dl
-from simulations.claims import Claim
+from simulations.claims import Claim, headline
 from simulations.run import repeated
 
 
@@ -40,8 +41,8 @@ class Program(Protocol):
     def settings(self, quick: bool) -> list[dict[str, Any]]:
         """Return the settings, which are all repeated with the same random numbers."""
 
-    def plot(self, table: pl.DataFrame, axes: Any) -> None:
-        """Draw the table on axes."""
+    def plot(self, table: pl.DataFrame, axes: Any, headline: Callable[..., str]) -> None:
+        """Draw the table on axes, with titles by `headline` of the program's claims."""
 
     def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
         """Yield the claims that the table tests."""
@@ -169,7 +170,7 @@ def picture(module: Program, table: pl.DataFrame) -> Figure:
     with rc_context(dl.plots.PRINT_STYLE):
         figure = Figure(figsize=module.FIGSIZE, layout="constrained")
         axes = figure.subplots(*panels)
-        module.plot(table, axes)
+        module.plot(table, axes, partial(headline, list(module.claims(table))))
 
     # titles on the left
     for letter, ax in zip("abcdefgh", (ax for ax in np.ravel(axes) if ax.axison), strict=False):

@@ -278,6 +278,12 @@ def same_width(axes: Iterable[Axes]) -> None:
         ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
 
 
+def ticks(axes: Axes, values: Sequence[int]) -> None:
+    """Name these values below the panel, and no others."""
+    axes.set_xticks(values, [f"{value:,}" for value in values])
+    axes.minorticks_off()
+
+
 def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
     """Draw the legend, with the meaning of the error bars below its title."""
     words = f"bars: {LEVEL:.0%} intervals"

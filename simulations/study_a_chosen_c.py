@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.run import TRUTHS, curves, grid, legend, logs, recovery, validated, zero_line
 
 REPEATS, PANELS, FIGSIZE = 20, 2, (7.5, 3.2)
@@ -34,7 +34,7 @@ def settings(quick):
     return grid(truth=TRUTHS, n=200, flip_rate=rates, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the chosen C, and what choosing it adds to precision."""
     curves(table, axes[0], "flip_rate", "log10_C")
     axes[0].set(ylabel="log10 of the chosen C", title="The chosen C, by share of flips")
@@ -45,7 +45,7 @@ def plot(table, axes):
     finding, part = "Choosing C pays at 30% flipped", "choosing C is better than C = 1"
     axes[1].set(
         ylabel="precision: C chosen minus C = 1",
-        title=headline(claims(table), finding, "The chosen C against C = 1", part),
+        title=headline(finding, "The chosen C against C = 1", part),
     )
     for ax in axes:
         ax.set(xlabel="flipped share of 200 training pairs")

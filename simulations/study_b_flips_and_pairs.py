@@ -4,7 +4,7 @@ Up to 45% of the pairs are flipped.
 """
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.run import (
     MEASURES,
     TRUTHS,
@@ -37,14 +37,14 @@ def settings(quick):
     return grid(truth=TRUTHS, n=sizes, flip_rate=rates, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision and identifiable similarity against the share of flips.
 
     Each line is of one true DCG and number of pairs.
     """
     labels = {str(n): f"{n:,} pairs" for n in SIZES}
     finding, part = "More pairs make up for some flips", "flipped pairs teach as much as"
-    titles = headline(claims(table), finding, "Precision", part), "Identifiable similarity"
+    titles = headline(finding, "Precision", part), "Identifiable similarity"
     for ax, measure, title in zip(axes, ("precision", "gauge_free"), titles, strict=True):
         curves(
             table.sort("n", descending=True), ax, "flip_rate", measure, dashes="n", labels=labels

@@ -1,7 +1,7 @@
 """Study c: does the size of errors in grades matter as much as their number?"""
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.run import MEASURES, curves, legend, logs, recovery, validated, wrong_grades
 
 REPEATS, PANELS, FIGSIZE = 20, 2, (7.5, 3.4)
@@ -29,14 +29,14 @@ def settings(quick):
     ]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision and identifiable similarity against the share of wrong grades.
 
     Each line is of one size of error.
     """
     labels = {str(size): f"off by at most {size}" for size in STEPS}
     finding, part = "Small errors in grades cost less", "grades wrong by one step cost less"
-    titles = headline(claims(table), finding, "Precision", part), "Identifiable similarity"
+    titles = headline(finding, "Precision", part), "Identifiable similarity"
     for ax, measure, title in zip(axes, ("precision", "gauge_free"), titles, strict=True):
         curves(table, ax, "rate", measure, lines="size", labels=labels)
         ax.set(

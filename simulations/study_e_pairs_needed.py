@@ -5,7 +5,7 @@ import polars as pl
 from matplotlib.ticker import NullLocator
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.run import TRUTHS, curves, legend, logs
 
 REPEATS, PANELS, FIGSIZE = 20, 1, (4.6, 3.8)
@@ -45,7 +45,7 @@ def settings(quick):
     ]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the number of pairs needed against the number of parameters.
 
     A further line shows proportional growth.
@@ -75,7 +75,7 @@ def plot(table, axes):
         ylabel="pairs needed for a precision of .95",
     )
     finding = "Pairs needed grow almost\nin proportion to the parameters"
-    axes.set_title(headline(claims(table), finding, "Pairs needed", "nearly proportional"))
+    axes.set_title(headline(finding, "Pairs needed", "nearly proportional"))
     for axis, ticks in ((axes.xaxis, (10, 20, 40, 80)), (axes.yaxis, (100, 200, 400, 800))):
         axis.set_ticks(ticks, [str(tick) for tick in ticks])
         axis.set_minor_locator(NullLocator())

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim, headline
+from simulations.claims import NEGLIGIBLE, Claim
 from simulations.run import TRUTHS, curves, grid, legend, logs, recovery
 
 REPEATS, PANELS, FIGSIZE = 20, 2, (7.5, 3.2)
@@ -42,17 +42,17 @@ def similarity_limit(truth):
     return float(discounts @ lowered / np.linalg.norm(discounts) / np.linalg.norm(lowered))
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw both similarities against the number of pairs, one panel per kind of lists."""
     long = pl.concat(
         table.select("truth", "lists", "n", value=name, similarity=pl.lit(label), repeat="repeat")
         for name, label in (("similarity", "Zhou et al."), ("gauge_free", "identifiable"))
     )
-    claimed, finding = list(claims(table)), "Free lists: the paper's exceeds .99"
-    stalls = headline(claimed, "Permutations: the paper's stalls", "Permutations", "stalls")
+    finding = "Free lists: the paper's exceeds .99"
+    stalls = headline("Permutations: the paper's stalls", "Permutations", "stalls")
     titles = {
         "permutations": stalls,
-        "free": headline(claimed, finding, "Free lists", "on free lists the paper's"),
+        "free": headline(finding, "Free lists", "on free lists the paper's"),
     }
     for ax, kind in zip(axes, LISTS, strict=True):
         curves(long.filter(pl.col("lists") == kind), ax, "n", "value", dashes="similarity")

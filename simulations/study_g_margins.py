@@ -84,7 +84,7 @@ def settings(quick):
     ]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the difference in precision from the unit margin against the number of pairs.
 
     Each line is of one margin.

@@ -84,7 +84,7 @@ def settings(quick):
     ]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision against the number of pairs, one line per learner.
 
     Textbook truths stand above, other truths below.

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CLOSE, Claim, headline
+from simulations.claims import CLOSE, Claim
 from simulations.run import MEASURES, TRUTHS, curves, grid, legend, legend_below, logs, share_scale
 from simulations.truths_and_judges import JUDGES, WRONG, judged
 
@@ -100,17 +100,16 @@ def settings(quick):
     return [cell for cell in cells if (cell["judge"] == "careless") == (cell["flip_rate"] in rates)]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision, the share of runs at the goal, and the estimated error rate.
 
     Precision and share are drawn against the number of judgements.
     """
-    claimed = list(claims(table))
     table = table.filter(judge="careless")
     for ax, rate in zip(axes[0], RATES, strict=False):
         wrong = f"{rate:.0%} of judgements wrong" if rate else "No judgement wrong"
         part = f"judgements, {rate:.0%} wrong"
-        title = headline(claimed, f"{wrong}: chosen pairs help", wrong, part)
+        title = headline(f"{wrong}: chosen pairs help", wrong, part)
         curves(
             table.filter(pl.col("flip_rate") == rate),
             ax,

@@ -11,7 +11,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import MEASURES, best_textbook, curves, grid, legend
+from simulations.run import MEASURES, best_textbook, curves, grid, legend, ticks
 
 REPEATS, PANELS, FIGSIZE = 40, 3, (11.0, 3.6)
 N_GRADES, SHORTEST, DEPTH, WRONG = 5, 3, 10, 0.1
@@ -79,7 +79,7 @@ def settings(quick):
     return grid(truth=tuple(TRUTHS), n=sizes, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision against the number of pairs by kind of truth, one line per learner."""
     labels = {"default": "default", "sum": "as a sum", "best textbook": "best textbook DCG"}
     kinds = {"sum,": "a sum", "average,": "an average", "0.6": "a worst grade of -0.6"}
@@ -88,8 +88,7 @@ def plot(table, axes):
         curves(part, ax, "n", "precision", lines="learner", labels=labels)
         ax.set(xscale="log", xlabel="number of training pairs", ylabel=MEASURES["precision"])
         ax.set_title(title)
-        ax.set_xticks(SIZES, [*map(str, SIZES)])
-        ax.minorticks_off()
+        ticks(ax, SIZES)
     legend(axes[0], "mean over true metrics")
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
-from simulations.run import STYLES, curves, draw_means, grid, legend, summary
+from simulations.claims import Claim
+from simulations.run import STYLES, curves, draw_means, grid, legend, summary, ticks
 from simulations.truths_and_judges import named
 
 REPEATS, PANELS, FIGSIZE = 20, 2, (9.0, 3.6)
@@ -128,7 +128,7 @@ def derived(table):
     return table.with_columns(regret=best - pl.col("both"), loss=-gain, gain=gain)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the precision of what is learned with each machine.
 
     The left panel is by the number of people's verdicts; the right one compares the methods with 30
@@ -145,10 +145,9 @@ def plot(table, axes):
     )
     draw_means(left, alone, "n", "people", look, label="people alone")
     left.set(xscale="log", xlabel="number of people's verdicts")
-    left.set_xticks(SIZES, [str(n) for n in SIZES])
-    left.minorticks_off()
+    ticks(left, SIZES)
     finding, part = "verdicts of a machine help if it agrees", "what both gain over people"
-    words = headline(claims(table), finding, "verdicts of a machine beside people's", part)
+    words = headline(finding, "verdicts of a machine beside people's", part)
     left.set_title(f"{MACHINE:,} {words}")
     legend(left, "the machine goes by")
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.ranking_data import CONFLICT, split
 from simulations.run import STYLES, bars, curves, legend, summary
 
@@ -86,16 +86,16 @@ def math(power_name):
     return f"$\\sigma = 2^{{{power}}}$" if base.startswith("sigma") else power_name
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the objective along a line, its number of peaks, and annealing."""
-    claimed, (line, peaks, path) = list(claims(table)), axes
+    line, peaks, path = axes
     colours = [*(style["color"] for style in STYLES[: len(LINES) - 1]), "0.35"]
     for name, color in zip(LINES, colours, strict=True):
         points = table.filter(what="line", line=name)
         line.plot(points["x"], points["value"], label=math(name), color=color, lw=1.2)
     line.set(xlabel="t, along $w^* + t\\,w_{rand}$", ylabel="objective, training queries")
     finding, of = "A small $\\sigma$ is rough", "more local maxima"
-    words = headline(claimed, finding, "The objective on a line", of)
+    words = headline(finding, "The objective on a line", of)
     line.set_title(f"{words} (figure 1)")
     line.legend(fontsize=7)
 
@@ -115,7 +115,7 @@ def plot(table, axes):
     path.invert_xaxis()
     path.set_xticks(POWERS[::4], [f"$2^{{{power}}}$" for power in POWERS[::4]])
     path.set(xlabel="$\\sigma$, annealed from left to right", ylabel=f"NDCG@{DEPTH}")
-    words = headline(claimed, "Training rises", "Annealing", "training NDCG rises")
+    words = headline("Training rises", "Annealing", "training NDCG rises")
     path.set_title(f"{words} (figure 2)")
     legend(path, fontsize=7)
 

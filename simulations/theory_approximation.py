@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.ranking_data import CONFLICT, split
 from simulations.run import curves, share_scale
 
@@ -84,14 +84,13 @@ def settings(quick):
     return [{"quick": quick}]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the errors in training; colour is the sharpness."""
-    claimed = list(claims(table))
     for ax, metric in zip(axes, LOSSES, strict=True):
         curves(table.filter(what=metric), ax, "x", "error", lines="line", apart=0)
         ax.axhline(0.05, color="0.2", lw=0.9, ls=(0, (4, 3)))
         ax.set(yscale="log", xlabel="passes of algorithm 1", ylabel="mean absolute error")
-        words = headline(claimed, f"{metric} is close", metric, f"{metric}: error below .05")
+        words = headline(f"{metric} is close", metric, f"{metric}: error below .05")
         ax.set_title(f"{words} (Qin et al., {FIGURES[metric]})")
         ax.set_ylim(bottom=3e-5)
         ax.legend(fontsize=6.5, loc="lower left", handlelength=1.6, labelspacing=0.25)

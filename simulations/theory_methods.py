@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import Claim, headline, in_every_cell
+from simulations.claims import Claim, in_every_cell
 from simulations.ranking_data import CONFLICT, NO_CONFLICT, SPELLED, explain, split
 from simulations.run import forest, grid
 from simulations.theory_approximation import average_precision, by_query
@@ -55,9 +55,8 @@ def settings(quick):
     return grid(data=(CONFLICT, NO_CONFLICT), quick=quick)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the leads of RSRank and SmoothAP; each data set has a row of panels."""
-    claimed = list(claims(table))
     for line, data in zip(axes, (CONFLICT, NO_CONFLICT), strict=True):
         part = table.filter(data=data).sort("repeat")
         for ax, (name, value, words) in zip(line, MEASURED, strict=True):
@@ -68,7 +67,7 @@ def plot(table, axes):
             ax.locator_params(axis="x", nbins=5)
             ax.set_xlabel(f"{words}: {name} minus")
             start = f"{SPELLED[data]}, {name}"
-            ax.set_title(headline(claimed, f"{start}: ahead", start, f"{name} beats"))
+            ax.set_title(headline(f"{start}: ahead", start, f"{name} beats"))
     explain(table["data"], axes)
 
 

@@ -70,7 +70,7 @@ def settings(quick):
     return [{"quick": quick}]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw how far annealing is ahead of each fixed sigma, and SmoothNDCG of its rivals."""
     panels = (
         ("schedule", "annealed", "train", "Annealing, training NDCG@50"),

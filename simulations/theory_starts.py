@@ -9,8 +9,8 @@ from functools import partial
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim, headline
-from simulations.run import curves, forest, legend
+from simulations.claims import NEGLIGIBLE, Claim
+from simulations.run import curves, forest, legend, ticks
 
 REPEATS, PANELS, FIGSIZE = 20, 2, (9.0, 3.6)
 ALPHAS, SHARPNESS = (50.0, 100.0, 300.0), (1.0, 3.0, 10.0)
@@ -60,20 +60,18 @@ def best(table):
     return last.group_by("method", "repeat", maintain_order=True).agg(pl.last("train", "test"))
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw training NDCG against starts, and ApproxNDCG's lead over SoftRank."""
-    claimed, starts, leads = list(claims(table)), axes[0], axes[1]
+    starts, leads = axes
     part = table.filter(method="ApproxNDCG").with_columns(
         line=pl.format("α = {}", pl.col("sharpness").cast(pl.Int64))
     )
     curves(part, starts, "restarts", "train", lines="line")
     starts.set(xscale="log", xlabel="number of random starts (best objective kept)")
     starts.set_ylabel(f"training NDCG@{DEPTH}")
-    shown = sorted(table["restarts"].unique())
-    starts.set_xticks(shown, [str(k) for k in shown])
-    starts.minorticks_off()
+    ticks(starts, sorted(table["restarts"].unique()))
     finding = "With many starts sharper trains better"
-    words = headline(claimed, finding, "ApproxNDCG", "starts: alpha =")
+    words = headline(finding, "ApproxNDCG", "starts: alpha =")
     starts.set_title(f"{words} (table 5)")
     legend(starts, loc="lower right")
     approx, soft = (best(table).filter(method=name) for name in ("ApproxNDCG", "SoftRank"))
@@ -82,7 +80,7 @@ def plot(table, axes):
     forest(leads, list(names.values()), values)
     leads.locator_params(axis="x", nbins=4)
     leads.set_xlabel(f"NDCG@{DEPTH}: ApproxNDCG minus SoftRank")
-    words = headline(claimed, "ApproxNDCG beats SoftRank", "Against SoftRank", "beats SoftRank")
+    words = headline("ApproxNDCG beats SoftRank", "Against SoftRank", "beats SoftRank")
     leads.set_title(f"{words} (section 5.5.2)")
 
 

@@ -73,7 +73,7 @@ def settings(quick):
     return grid(data=CONFLICT, truth=tuple(TRUTHS), quick=quick)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw by how much the learned DCG is a better metric of training than others."""
     for ax, truth in zip(axes, TRUTHS, strict=True):
         part = table.filter(truth=truth, judge="true").sort("repeat")

@@ -94,7 +94,7 @@ def settings(quick):
     return grid(shape=tuple(SHAPES), quick=quick)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the differences between methods, on gradients and on lambdas."""
     means = table.group_by("method", "follow", "repeat").agg(pl.mean("ndcg")).sort("repeat")
     titles = {"gradient": "Gradients (figure 2)", "exchange": "Lambdas (ours)"}
