@@ -34,7 +34,6 @@ def along_a_line(rng, queries, w, dcg, n_points):
     t = np.linspace(-REACH, REACH, n_points)
     scores = [queries.features @ (w + x * direction) for x in t]
     for line, power in LINES.items():
-        # the objective, or the metric itself
         if power is None:
             values = np.array([queries.evaluate(f, dcg).mean() for f in scores])
         else:
@@ -44,9 +43,9 @@ def along_a_line(rng, queries, w, dcg, n_points):
 
         # its peaks
         steps = np.diff(values)
-        steps = steps[steps != 0]
-        peaks = int(((steps[:-1] > 0) & (steps[1:] < 0)).sum())
-        yield {"what": "peaks", "line": line, "x": 0.0, "value": float(peaks)}
+        rises = steps[steps != 0] > 0
+        peaks = float((rises[:-1] & ~rises[1:]).sum())
+        yield {"what": "peaks", "line": line, "x": 0.0, "value": peaks}
         for x, value in zip(t, values, strict=True):
             yield {"what": "line", "line": line, "x": float(x), "value": value}
 
@@ -54,14 +53,12 @@ def along_a_line(rng, queries, w, dcg, n_points):
 def trial(rng, quick):
     """Anneal on training queries and evaluate on test queries.
 
-    Then evaluate the objective along a random line through a model.
+    Then evaluate the objective along a random line through a model half-way.
     """
     train, _, test = split(rng, CONFLICT, quick)
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
     powers, n_points = (POWERS[::4], 51) if quick else (POWERS, POINTS)
     options = {"loss": dl.losses.SmoothNDCG(dcg), "l2": 0.01, "max_iter": 20}
-
-    # NDCG by stage
     annealing = [2.0 ** (-power / 2) for power in powers]
     history = dl.LinearRanker(annealing=annealing, **options).fit(train, eval_set=test).history_
     records = [
@@ -69,8 +66,6 @@ def trial(rng, quick):
         for power, stage in zip(powers, history, strict=True)
         for part, key in (("train", "train"), ("test", "valid"))
     ]
-
-    # the line through a model half-way
     best = dl.LinearRanker(annealing=annealing[: 1 + len(powers) // 2], **options).fit(train).coef_
     return records + list(along_a_line(rng, train, best, dcg, n_points))
 
@@ -94,18 +89,16 @@ def plot(table, axes, headline):
         points = table.filter(what="line", line=name)
         line.plot(points["x"], points["value"], label=math(name), color=color, lw=1.2)
     line.set(xlabel="t, along $w^* + t\\,w_{rand}$", ylabel="objective, training queries")
-    finding, of = "A small $\\sigma$ is rough", "more local maxima"
-    words = headline(finding, "The objective on a line", of)
+    words = headline("A small $\\sigma$ is rough", "The objective on a line", "more local maxima")
     line.set_title(f"{words} (figure 1)")
     line.legend(fontsize=7)
 
     # peaks
-    means = summary(table.filter(what="peaks"), ["line"], ["value"])
+    means, places = summary(table.filter(what="peaks"), ["line"], ["value"]), range(len(LINES))
     counts = pl.concat(means.filter(line=name) for name in LINES)
     look = {"color": colours, "width": 0.6, "capsize": 2}
-    peaks.bar(range(len(LINES)), counts["value"], yerr=bars(counts, "value"), **look)
-    labels = [math(name).replace("\\sigma = ", "") for name in LINES]
-    peaks.set_xticks(range(len(LINES)), labels)
+    peaks.bar(places, counts["value"], yerr=bars(counts, "value"), **look)
+    peaks.set_xticks(places, [math(name).replace("\\sigma = ", "") for name in LINES])
     peaks.set(xlabel="$\\sigma$", ylabel=f"local maxima on {POINTS} points", title="Roughness")
 
     # annealing
