@@ -34,7 +34,7 @@ DOCS = HERE.parent / "docs"
 SCRIPTS = ("fit", "losses", "trees", "evaluate", "imports")
 PEERS = (
     "dcglearn", "numpy", "scipy", "lightgbm", "scikit-learn", "polars", "cvxpy", "piqp",
-    "clarabel", "osqp", "pytrec-eval-terrier", "ir-measures", "ranx", "torch", "rax",
+    "clarabel", "osqp", "pytrec-eval-terrier", "ir-measures", "ranx", "rax",
 )  # fmt: skip
 NOTES = {
     "fit": (

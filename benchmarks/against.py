@@ -1,9 +1,9 @@
 """Time of kernels compared with those of another commit, in turn in one run.
 
 One JSON line per kernel: the median over fifteen turns of the processor time of this checkout
-divided by that of the commit (the last tag, or else the parent of the last commit), and an interval
-that holds the true median with 95% (its ends are two of the ratios, by the binomial distribution).
-Both see the same inputs. What the other commit cannot do is left out.
+divided by that of the commit (by default the parent of the last commit), and an interval that holds
+the true median with 95% (its ends are two of the ratios, by the binomial distribution). Both see
+the same inputs. What the other commit cannot do is left out.
 
     python benchmarks/against.py [COMMIT] [--quick] [--only WORD]
 """
@@ -171,15 +171,9 @@ def checkout(commit: str, folder: Path) -> None:
         subprocess.run([sys.executable, build], check=True, stdout=subprocess.DEVNULL)
 
 
-def last_release() -> str:
-    command = ["git", "-C", OURS, "describe", "--tags", "--abbrev=0"]
-    tag = subprocess.run(command, check=False, capture_output=True, text=True)
-    return tag.stdout.strip() or "HEAD~1"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("commit", nargs="?")
+    parser.add_argument("commit", nargs="?", default="HEAD~1")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="kernels whose names contain this")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
@@ -188,9 +182,8 @@ def main() -> None:
         serve(options.serve)
         return
 
-    commit = options.commit or last_release()
     with tempfile.TemporaryDirectory() as folder:
-        checkout(commit, Path(folder))
+        checkout(options.commit, Path(folder))
         for name in (name for name in kernels() if options.only in name):
             found = sorted(ratios(name, Path(folder)))
             if not found:
@@ -199,7 +192,11 @@ def main() -> None:
             # the median between the ends of its interval, which are order statistics
             outside = max(int(binom.ppf(0.025, len(found), 0.5)) - 1, 0)
             ends = {"low": found[outside], "high": found[-1 - outside]}
-            row = {"kernel": name, "commit": commit, "times_commit": float(np.median(found))}
+            row = {
+                "kernel": name,
+                "commit": options.commit,
+                "times_commit": float(np.median(found)),
+            }
             show("against", **row, **ends)
 
 

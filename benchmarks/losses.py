@@ -1,10 +1,10 @@
 """Time and memory of smooth metrics, for value and gradient together.
 
-One JSON line per measurement. ApproxNDCG is compared with rax (JAX, compiled) and allRank's formula
-(PyTorch) at the same alpha on the same lists, with exponential gains and log2 on all ranks, each in
-its usual precision (float64 for dcglearn, float32 for the others) and in its own process: median
-seconds, extra peak memory of one call, and the time divided by dcglearn's. Tools that are not
-installed (`pip install rax 'jax<0.7' torch`) are left out with a message. Then: the time of one
+One JSON line per measurement. ApproxNDCG is compared with rax (JAX, compiled) at the same alpha on
+the same lists, with exponential gains and log2 on all ranks, each in its usual precision (float64
+for dcglearn, float32 for rax) and in its own process: median seconds, extra peak memory of one
+call, and the time divided by dcglearn's. If rax is not installed (`pip install rax 'jax<0.7'`), it
+is left out with a message. Then: the time of one
 query of 1,000,000 documents, divided by the time of one `np.argsort` of its scores. Last, Qin et
 al.'s table 6: one pass over training queries of OHSUMED's size by SoftRank,
 SmoothNDCG and ApproxNDCG, divided by the time of ApproxNDCG.
@@ -67,42 +67,7 @@ def with_rax(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
     return call
 
 
-def with_allrank(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
-    """Return a call of allRank's approxNDCGLoss, without padding.
-
-    The loss is reimplemented from the formula of release 1.4.3.
-    """
-    import torch
-
-    y, length = torch.tensor(grades, dtype=torch.float32), grades.shape[1]
-    discount = torch.log2(1.0 + torch.arange(1, length + 1).float())
-
-    def call() -> tuple[float, np.ndarray]:
-        f = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
-
-        # gains in the order of scores, as shares of the best value
-        sorted_f, order = f.sort(descending=True, dim=-1)
-        ideal = ((2.0 ** y.sort(descending=True, dim=-1)[0] - 1) / discount).sum(dim=-1)
-        gains = (2.0 ** torch.gather(y, 1, order) - 1) / ideal.clamp(min=1e-10)[:, None]
-
-        # soft positions, of each document among the others
-        others = 1.0 - torch.eye(length).expand(len(y), -1, -1)
-        gaps = sorted_f[:, :, None] - sorted_f[:, None, :]
-        ahead = others * torch.sigmoid(-alpha * gaps).clamp(min=1e-10)
-        position = 1.0 + ahead.sum(dim=-1)
-
-        value = (gains / torch.log2(1.0 + position)).sum(dim=-1).mean()
-        value.backward()
-        return float(value.detach()), f.grad.numpy().ravel()
-
-    return call
-
-
-TOOLS = {
-    "dcglearn": ("dcglearn", with_dcglearn),
-    "rax": ("rax", with_rax),
-    "allRank": ("torch", with_allrank),
-}
+TOOLS = {"dcglearn": ("dcglearn", with_dcglearn), "rax": ("rax", with_rax)}
 """The package and the call of each tool."""
 
 

@@ -1,9 +1,9 @@
 """Run the simulations, skip those whose results exist, and write the table of claims.
 
 python -m simulations                  list all programs, then run them
-python -m simulations figures          figures of Zhou et al. 2008
-python -m simulations studies          studies beyond that paper
-python -m simulations training         rankers trained on learned metrics
+python -m simulations figure           figures of Zhou et al. 2008
+python -m simulations study            studies beyond that paper
+python -m simulations train            rankers trained on learned metrics
 python -m simulations theory           figures of the papers on ranking objectives
 python -m simulations figure_09 --quick --folder /tmp
 python -m simulations.calibration      whether intervals, bands, tests and gates keep their promises
@@ -18,7 +18,6 @@ import pkgutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import polars as pl
 from tqdm import tqdm
@@ -29,29 +28,24 @@ from simulations.claims import Claim, of_calibration, renewed, summary_table
 from simulations.results import Program, produce, rounded, stem, tested, write
 from simulations.run import SEED
 
-KINDS = {
-    "all": ("figure_", "study_", "theory_", "train_"),
-    "figures": ("figure_",),
-    "studies": ("study_",),
-    "training": ("train_",),
-    "theory": ("theory_",),
-}
+KINDS = ("figure", "study", "theory", "train")
+"""Words that the names of programs begin with."""
 
 
-def programs(kind: str = "all") -> list[Program]:
-    """Return the programs of a kind, or the program of this name."""
+def programs(word: str = "") -> list[Program]:
+    """Return the programs whose names begin with a word, or all."""
     modules = sorted(module.name for module in pkgutil.iter_modules(simulations.__path__))
-    names = [name for name in modules if name.startswith(KINDS["all"])]
-    chosen = [name for name in names if name == kind or name.startswith(KINDS.get(kind, ()))]
+    names = [name for name in modules if name.partition("_")[0] in KINDS]
+    chosen = [name for name in names if name.startswith(word)]
     if not chosen:
-        raise dl.InputError(f"{kind!r} is none of {', '.join([*KINDS, *names])}")
-    return [cast(Program, importlib.import_module(f"simulations.{name}")) for name in chosen]
+        raise dl.InputError(f"{word!r} is the beginning of none of {', '.join(names)}")
+    return [importlib.import_module(f"simulations.{name}") for name in chosen]
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the chosen programs, and write the table of claims from all existing tables."""
     chosen = programs(arguments.program)
-    if arguments.program == "all":
+    if not arguments.program:
         for module in chosen:
             print(f"{stem(module):<28} {(module.__doc__ or '').splitlines()[0]}")
     for module in tqdm(chosen, disable=not sys.stderr.isatty(), unit="program"):
@@ -105,7 +99,8 @@ def parser(description: str) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Parse the command line; bad settings end with status 2 and one line."""
     options = parser(__doc__ or "")
-    options.add_argument("program", nargs="?", default="all", help="a kind, or a program's name")
+    words = f"a program's name or its beginning, such as {', '.join(KINDS)} (default: all)"
+    options.add_argument("program", nargs="?", default="", help=words)
     try:
         run(options.parse_args(arguments))
     except dl.InputError as error:

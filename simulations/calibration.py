@@ -137,18 +137,11 @@ COVERS = "90% bands cover: share of gains and discounts"
 AT_ONCE = "90% bands of all at once cover"
 WIDTH = Promise("width", "width of 90% bands")
 COVERED = "90% intervals cover"
-LOST = "precision lost"
 POSITIONS, SEGMENTS = "the test of positions rejects", "the segment test finds two"
 STOPPED = "stopped as upside down"
 BELOW, ABOVE = "lower share minus ceiling", "upper share minus ceiling"
 SURER = "predicted minus held-out chances"
 WRONG_10, LAST = ("10% wrong",), {"n": 300}
-ALONE = {"judge": "50% of verdicts"}  # raters who always say left are left out of the fit
-SILENT = {"judge": "50% of raters"}
-MANY, NO_LEFT = (
-    {"judge": tuple(f"{share} of {who}" for share in shares for who in ("raters", "verdicts"))}
-    for shares in (("30%", "50%"), ("0%",))
-)
 NOVEL = KINDS[:4]
 HALVED = ("D1, halved from rank 4", "D2, halved from rank 4")
 OTHERS = ("half zeros", "Laplace", "one outlier")
@@ -222,23 +215,6 @@ CHECKS = {
         ],
         fresh=58,
         quick={"n_new": 1000},
-    ),
-    "always left": Check(
-        logs.always_left,
-        ("people's taste",),
-        tuple(logs.LEFT),
-        (200,),
-        20,
-        [
-            Promise("lost_to_none", f"{LOST} to a log without", high=0.02, where=SILENT),
-            Promise("lost_to_none", f"{LOST} to a log without", high=0.02, where=ALONE),
-            Promise("lost_to_rest", f"{LOST} to the rest alone", high=0.02, where=ALONE),
-            Promise("gain_of_sides", "gained by sides in the log", 0.0, where=MANY),
-            Promise(
-                "gain_of_sides", "gained by sides, nobody left", -NEGLIGIBLE, NEGLIGIBLE, NO_LEFT
-            ),
-        ],
-        quick={"n_test": 1000},
     ),
     "test of positions": Check(
         logs.position_test,
@@ -379,14 +355,6 @@ CHECKS = {
             Promise("covered", COVERED, 0.88, 0.92, {"truth": "normal"}, outcomes=systems.DRAWS),
             Promise("covered", COVERED, 0.88, where={"truth": OTHERS}, outcomes=systems.DRAWS),
         ],
-    ),
-    "gate of rankers": Check(
-        systems.gate_of_rankers,
-        ("rankers",),
-        ("equal to the margin",),
-        (3, 5, *TOPICS),
-        20,
-        GATES[:4],
     ),
     "ranks": Check(
         systems.board,

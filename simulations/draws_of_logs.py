@@ -21,7 +21,6 @@ from dcglearn.trust.held_out import cross_fitted
 from simulations.draws_of_systems import as_dictionaries
 from simulations.run import TRUTHS, best_textbook, validated
 from simulations.study_h_learners import GRID
-from simulations.study_s_proxy import drawn, taste
 from simulations.truths_and_judges import WRONG, judged, named, noise_of, pairs_of, truth_of
 
 LEVEL = 0.9
@@ -213,43 +212,6 @@ def lead_covered(learned, train, held_out, many):
     row = dl.compare_learners(train, held_out, C=1.0)["exponential-log2"]
     true = many.agreement(learned).share - many.agreement(usual).share
     return int(row.low <= true <= row.high)
-
-
-LEFT = {
-    f"{share:.0%} of {who}": (who, share)
-    for who in ("raters", "verdicts")
-    for share in (0.0, 0.1, 0.2, 0.3, 0.5)
-}
-"""Verdicts that say left, whatever is shown: all of some raters, or some of all raters."""
-
-
-def always_left(rng, truth, judge, n, n_test=5000, n_raters=10, wrong=0.1):
-    """Return what verdicts that always say "left" cost, and what known sides gain.
-
-    `known` has the sides, so the fit has position biases; `honest` has the other verdicts alone.
-    """
-    who, share = LEFT[judge]
-    true = taste(rng)
-    lists, test = drawn(n, rng), drawn(n_test, rng)
-    first = (true.score(lists[0]) >= true.score(lists[1])) ^ (rng.random(n) < wrong)
-    rater = rng.permutation(np.arange(n) % n_raters)
-    left = rater < round(share * n_raters)
-    if who == "verdicts":
-        left = rng.permutation(n) < round(share * n)
-    new = judged_right(true, dl.Preferences(*test, n_grades=5))
-
-    def precision(first, kept, sides):
-        swapped = {"swapped": ~first[kept]} if sides else {}
-        log = named(lists[:, kept], first[kept], rater=rater[kept], **swapped)
-        return new.agreement(dl.DCGLearner().fit(log, as_is=True).dcg_).share
-
-    everything = slice(None)
-    known = precision(first | left, everything, sides=True)
-    return {
-        "lost_to_none": precision(first, everything, sides=True) - known,
-        "lost_to_rest": precision(first | left, ~left, sides=True) - known,
-        "gain_of_sides": known - precision(first | left, everything, sides=False),
-    }
 
 
 # ---- tests

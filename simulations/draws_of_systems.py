@@ -4,7 +4,7 @@ Each function ``f(rng, truth, judge, n)`` is a trial of `simulations.calibration
 and n topics, and returns the outcomes that are promised.
 """
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -88,29 +88,6 @@ def compared(values, level, n_resamples=2000, fine=200):
 def answers(gate, answer):
     """Return how often a gate gives an answer."""
     return gate.table["verdict"].to_list().count(answer) / DRAWS
-
-
-def gate_of_rankers(rng, truth, judge, n, draws=DRAWS):
-    """Return how often gates of two rankers err at their true difference, on n topics."""
-    *tables, true = population()
-    found = []
-    for _ in range(draws):
-        judgements, runs = as_dictionaries(*tables, rng.integers(0, len(tables[0]), n))
-        comparison = dl.compare_systems(judgements, runs, level=GATE, n_resamples=2000)
-        found.append([comparison.gate(true, rule).answer for rule in ("harm", "non-inferior")])
-    harm, non_inferior = zip(*found, strict=True)
-    return {"fails": harm.count("fail") / draws, "passes": non_inferior.count("pass") / draws}
-
-
-@cache
-def population(n=4000, documents=15):
-    """Return grades, the scores of two rankers, and by how much the second is better."""
-    rng = np.random.default_rng(0)
-    grades = graded_topics(rng, n, documents)
-    shared = grades + rng.normal(size=grades.shape)
-    old, new = (shared + noise * rng.normal(size=grades.shape) for noise in (0.8, 0.9))
-    values = dl.evaluate(*as_dictionaries(grades, old, new, range(n))).values[:, 0]
-    return grades, old, new, float((values[1] - values[0]).mean())
 
 
 def graded_topics(rng, n, documents):

@@ -6,7 +6,7 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import CLOSE, CONSTRUCTED, FAILS, Claim
-from simulations.run import TRUTHS, draw_measures, grid, logs, recovery
+from simulations.run import DASHED, TRUTHS, draw_measures, grid, logs, recovery
 
 REPEATS, PANELS, FIGSIZE = 100, 3, (9.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
@@ -49,7 +49,7 @@ def plot(table, axes, headline):
         "Identifiable similarity (ours)",
     )
     draw_measures(table, axes, "n", "number of training pairs", titles)
-    axes[0].axhline(0.95, color="0.4", lw=0.8, ls=(0, (4, 3)))
+    axes[0].axhline(0.95, lw=0.8, **DASHED)
     axes[0].text(20, 0.955, ".95", fontsize=8, color="0.3", va="bottom")
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim
-from simulations.run import MEASURES, TRUTHS, curves, grid, legend, logs, recovery
+from simulations.run import DASHED, MEASURES, TRUTHS, curves, grid, legend, logs, recovery
 
 REPEATS, PANELS, FIGSIZE = 50, 1, (4.4, 3.4)
 SIZES = tuple(range(20, 201, 20))
@@ -30,7 +30,7 @@ def settings(quick):
 def plot(table, axes, headline):
     """Draw precision against the number of pairs."""
     curves(table, axes, "n", "precision")
-    axes.axhline(0.5, color="0.4", lw=0.8, ls=(0, (4, 3)))
+    axes.axhline(0.5, lw=0.8, **DASHED)
     axes.text(20, 0.505, "guessing", fontsize=8, color="0.3", va="bottom")
     axes.set(
         xlabel="training pairs, each with the optimal list",

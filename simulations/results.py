@@ -1,4 +1,17 @@
-"""Results of a program on disk: its table and picture, made once, kept, and read again."""
+"""Results of a program on disk: its table and picture, made once, kept, and read again.
+
+A program is a module with these names; its table and its picture have the name of its file.
+
+REPEATS : int, the default number of repeats of each setting
+PANELS : int or a pair, the number of panels in one row, or the numbers of rows and columns
+FIGSIZE : pair of floats, width and height of the figure, in inches
+settings(quick) : the settings, which are all repeated with the same random numbers
+trial(rng, **setting) : returns a record of the table, or a list of them
+plot(table, axes, headline) : draws the table, with titles by `headline` of the program's claims
+claims(table) : yields the claims that the table tests
+FRESH : int, added to the seed, if the program has it
+KEPT : polars expression, the rows that are kept, if the program has it
+"""
 
 from __future__ import annotations
 
@@ -6,10 +19,9 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from types import ModuleType as Program
 
 import numpy as np
 import polars as pl
@@ -19,33 +31,6 @@ from matplotlib.figure import Figure
 import dcglearn as dl
 from simulations.claims import Claim, headline
 from simulations.run import repeated
-
-
-class Program(Protocol):
-    """Names that each program of this folder defines, for ``python -m simulations``.
-
-    Its table and its picture have the name of its file.
-    """
-
-    __doc__: str | None
-    __name__: str
-    REPEATS: int
-    """Default number of repeats of each setting."""
-    PANELS: int | tuple[int, int]
-    """Number of panels in one row, or numbers of rows and columns."""
-    FIGSIZE: tuple[float, float]
-    """Width and height of the figure, in inches."""
-    trial: Callable[..., Any]
-    """``trial(rng, **setting)`` returns a record of the table, or a list of them."""
-
-    def settings(self, quick: bool) -> list[dict[str, Any]]:
-        """Return the settings, which are all repeated with the same random numbers."""
-
-    def plot(self, table: pl.DataFrame, axes: Any, headline: Callable[..., str]) -> None:
-        """Draw the table on axes, with titles by `headline` of the program's claims."""
-
-    def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
-        """Yield the claims that the table tests."""
 
 
 def stem(module: Program) -> str:

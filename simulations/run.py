@@ -35,11 +35,8 @@ CLEAR: tuple[dict[str, Any], ...] = (
     {"color": "#8C8C8C", "marker": "s", "markerfacecolor": "white"},
 )
 """Looks of a difference that is clearly positive, clearly negative, or undecided."""
-TRUTH_STYLES: dict[str, Any] = {
-    truth: {"color": style["color"], "marker": style["marker"]}
-    for truth, style in zip(TRUTHS, STYLES, strict=False)
-}
-"""Colours and markers of the true DCGs in every picture."""
+DASHED: dict[str, Any] = {"color": "0.4", "ls": (0, (4, 3))}
+"""Look of a line to compare with: guessing, a limit, or the truth."""
 
 APART, WIDEST = 2.5, 10.0
 """Points between the bars of neighbouring lines at one x, and at most between first and last."""
@@ -153,7 +150,7 @@ def curves(
     """Draw the mean of `y` against `x` with intervals, in lines that differ by colour and dash.
 
     Each value of the column `lines` has a colour, and each value of the column `dashes` a dash. The
-    true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid.
+    true DCGs have the same colours everywhere; the first condition is solid.
     `apart` is that of `beside`.
     """
     by = [lines, *([dashes] if dashes else [])]
@@ -291,11 +288,6 @@ def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
         title=f"{title}\n({words})" if title else words,
         **{"fontsize": 8, "title_fontsize": 7, **options},
     )
-
-
-def legend_below(axes: Axes, **options: Any) -> None:
-    """Draw the legend below the panel, where no bar can run through it."""
-    legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, **options)
 
 
 def logs(

@@ -6,6 +6,7 @@ Up to 45% of the pairs are flipped.
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import (
+    DASHED,
     MEASURES,
     TRUTHS,
     curves,
@@ -51,7 +52,7 @@ def plot(table, axes, headline):
         )
         ax.set(xlabel="share of flipped training pairs", ylabel=MEASURES[measure], title=title)
     clean = table.filter(n=SIZES[0], flip_rate=0.0)["precision"].mean()
-    axes[0].axhline(clean, color="0.4", lw=0.8, ls=(0, (4, 3)))
+    axes[0].axhline(clean, lw=0.8, **DASHED)
     axes[0].text(
         0.45, clean + 0.004, "200 clean pairs", fontsize=7, color="0.3", ha="right", va="bottom"
     )

@@ -6,7 +6,7 @@ from matplotlib.ticker import NullLocator
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import TRUTHS, curves, legend, logs
+from simulations.run import DASHED, TRUTHS, curves, legend, logs
 
 REPEATS, PANELS, FIGSIZE = 20, 1, (4.6, 3.8)
 DEPTHS = (3, 5, 10, 20)
@@ -50,35 +50,25 @@ def plot(table, axes, headline):
 
     A further line shows proportional growth.
     """
+    n_grades = pl.col("n_grades")
     shaped = table.with_columns(
         pairs=2 ** pl.col("log2_pairs"),
-        parameters=pl.col("depth") * (pl.col("n_grades") - 1),
-        varied=pl.when(pl.col("n_grades") == 5)
-        .then(pl.lit("K varies"))
-        .otherwise(pl.lit("L varies")),
+        parameters=pl.col("depth") * (n_grades - 1),
+        varied=pl.when(n_grades == 5).then(pl.lit("K varies")).otherwise(pl.lit("L varies")),
     )
     curves(shaped, axes, "parameters", "pairs", dashes="varied")
     ends = np.array([shaped["parameters"].min(), shaped["parameters"].max()])
     middle = shaped.filter(depth=10, n_grades=5)["pairs"].mean()
-    axes.plot(
-        ends,
-        middle * ends / 40,
-        color="0.4",
-        lw=0.9,
-        ls=(0, (4, 3)),
-        label="proportional to K(L - 1)",
-    )
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="parameters K(L - 1)",
-        ylabel="pairs needed for a precision of .95",
-    )
-    finding = "Pairs needed grow almost\nin proportion to the parameters"
-    axes.set_title(headline(finding, "Pairs needed", "nearly proportional"))
+    axes.plot(ends, middle * ends / 40, lw=0.9, label="proportional to K(L - 1)", **DASHED)
+
+    # both axes are logarithmic
+    axes.set(xscale="log", xlabel="parameters K(L - 1)")
+    axes.set(yscale="log", ylabel="pairs needed for a precision of .95")
     for axis, ticks in ((axes.xaxis, (10, 20, 40, 80)), (axes.yaxis, (100, 200, 400, 800))):
         axis.set_ticks(ticks, [str(tick) for tick in ticks])
         axis.set_minor_locator(NullLocator())
+    finding = "Pairs needed grow almost\nin proportion to the parameters"
+    axes.set_title(headline(finding, "Pairs needed", "nearly proportional"))
     legend(axes, fontsize=7)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim
-from simulations.run import MEASURES, TRUTHS, curves, grid, legend, legend_below, logs, share_scale
+from simulations.run import DASHED, MEASURES, TRUTHS, curves, grid, legend, logs, share_scale
 from simulations.truths_and_judges import JUDGES, WRONG, judged
 
 REPEATS, PANELS, FIGSIZE = 32, (2, 2), (8.5, 6.6)
@@ -105,42 +105,35 @@ def plot(table, axes, headline):
 
     Precision and share are drawn against the number of judgements.
     """
-    table = table.filter(judge="careless")
+    table, (count, estimate) = table.filter(judge="careless"), axes[1]
     for ax, rate in zip(axes[0], RATES, strict=False):
         wrong = f"{rate:.0%} of judgements wrong" if rate else "No judgement wrong"
-        part = f"judgements, {rate:.0%} wrong"
-        title = headline(f"{wrong}: chosen pairs help", wrong, part)
-        curves(
-            table.filter(pl.col("flip_rate") == rate),
-            ax,
-            "n",
-            "precision",
-            dashes="how",
-            labels=CHOICES,
-        )
+        title = headline(f"{wrong}: chosen pairs help", wrong, f"judgements, {rate:.0%} wrong")
+        part = table.filter(pl.col("flip_rate") == rate)
+        curves(part, ax, "n", "precision", dashes="how", labels=CHOICES)
         ax.set(xlabel="number of judgements", ylabel=MEASURES["precision"], title=title)
     share_scale(axes[0])
     legend(axes[0][1], "true DCG, pairs", fontsize=7)
-    count, estimate = axes[1]
+
+    # runs at the goal; the legend is below, where no bar runs through it
     reached = table.with_columns(reached=(pl.col("precision") >= GOAL).cast(pl.Int64))
     noisy = reached.filter(pl.col("flip_rate") > 0)
     labels = {**CHOICES, **{str(rate): f"{rate:.0%} wrong" for rate in noisy["flip_rate"].unique()}}
     curves(noisy, count, "n", "reached", lines="flip_rate", dashes="how", labels=labels)
-    count.set(
-        xlabel="number of judgements",
-        ylabel=f"share of runs with a precision of {GOAL:g}",
-        ylim=(-0.03, 1.03),
-    )
+    count.set(xlabel="number of judgements", ylim=(-0.03, 1.03))
+    count.set_ylabel(f"share of runs with a precision of {GOAL:g}")
     count.set_title(f"Runs with a precision of {GOAL:g}")
-    legend_below(count, fontsize=6.5)
-    last = table.filter(n=table["n"].max(), how="random").with_columns(
-        pl.col("flip_rate", "estimated") * 100
-    )
-    curves(last, estimate, "flip_rate", "estimated")
-    ends = [0, 100 * max(table["flip_rate"])]
-    estimate.plot(ends, ends, color="0.4", lw=0.9, ls=(0, (4, 3)), label="estimate = truth")
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}
+    legend(count, fontsize=6.5, **below)
+
+    # the estimated error rate
+    percent = table.with_columns(pl.col("flip_rate", "estimated") * 100)
+    most = table["n"].max()
+    curves(percent.filter(n=most, how="random"), estimate, "flip_rate", "estimated")
+    ends = [0, percent["flip_rate"].max()]
+    estimate.plot(ends, ends, lw=0.9, label="estimate = truth", **DASHED)
     estimate.set(xlabel="% of judgements wrong", ylabel="estimated %")
-    estimate.set_title(f"Estimated share of wrong judgements, {table['n'].max()} pairs")
+    estimate.set_title(f"Estimated share of wrong judgements, {most} pairs")
     legend(estimate, fontsize=7)
 
 

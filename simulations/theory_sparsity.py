@@ -8,7 +8,7 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import FAILS, NEGLIGIBLE, Claim, in_every_cell
 from simulations.ranking_data import CONFLICT, split
-from simulations.run import STYLES, draw_means, share_scale, summary, zero_line
+from simulations.run import DASHED, STYLES, draw_means, share_scale, summary, zero_line
 
 REPEATS, PANELS, FIGSIZE = 20, 2, (8.0, 3.6)
 N_POINTS, DEPTH = 16, 10
@@ -61,7 +61,7 @@ def plot(table, axes, headline):
 
         # what the paper says
         label = f"claimed: within {most:g}%"
-        ax.axhline(-most, color="0.4", lw=0.8, ls=(0, (4, 3)), label=label)
+        ax.axhline(-most, lw=0.8, **DASHED, label=label)
         zero_line(ax)
         ax.set(xlabel="% of features kept", title=title, xlim=(103, -3))
         ax.set_ylabel(f"change of {queries} NDCG@{DEPTH}, %")

@@ -219,7 +219,7 @@ def test_the_module_runs_as_a_program(tmp_path, monkeypatch, capsys):
         runpy.run_module("simulations", run_name="__main__")
     printed, words = capsys.readouterr()
     assert (end.value.code, printed) == (2, "")
-    assert "none of all, figures, studies" in words and "Traceback" not in words
+    assert "the beginning of none of figure_00" in words and "Traceback" not in words
 
 
 def test_the_kernels_of_linear_algebra_are_fixed_before_numpy_is_loaded():
