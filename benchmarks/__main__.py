@@ -25,8 +25,6 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from tqdm import tqdm
-
 from dcglearn.foundation.files import written_beside
 
 HERE = Path(__file__).parent
@@ -206,7 +204,7 @@ def main() -> None:
     # measure, and keep the rows of other scripts
     rows = read(options.output)
     chosen = [] if options.page else options.scripts or SCRIPTS
-    for script in tqdm(chosen, disable=not sys.stderr.isatty()):
+    for script in chosen:
         new = rows_of(script, options.quick)
         for row in new:
             print({name: value for name, value in row.items() if name != "machine"}, flush=True)

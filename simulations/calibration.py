@@ -308,26 +308,19 @@ CHECKS = {
         ],
         fresh=80,
     ),
-    "people, 50 queries": Check(
-        partial(logs.people, queries=50),
-        NOVEL,
-        JUDGES[:2],
-        (50, 100, 300, 1000),
-        20,
-        PEOPLE,
-        fresh=58,
-        quick={"population": 500},
-    ),
-    "people, 500 queries": Check(
-        partial(logs.people, queries=500),
-        NOVEL,
-        JUDGES[:2],
-        (50, 100, 300, 1000),
-        20,
-        [*PEOPLE, replace(PEOPLE[1], high=2.5, where=LAST)],
-        fresh=58,
-        quick={"population": 500},
-    ),
+    **{
+        f"people, {queries} queries": Check(
+            partial(logs.people, queries=queries),
+            NOVEL,
+            JUDGES[:2],
+            (50, 100, 300, 1000),
+            20,
+            PEOPLE + near,
+            fresh=58,
+            quick={"population": 500},
+        )
+        for queries, near in ((50, []), (500, [replace(PEOPLE[1], high=2.5, where=LAST)]))
+    },
     "chances": Check(
         logs.chances,
         TRUTHS,

@@ -272,20 +272,12 @@ class Claim:
     def differences(self, branch: int = 0) -> np.ndarray:
         """Return the value of each repeat, shape (n_repeats,), in a branch of `branches`."""
         rows, minus = self.branches[branch]
-        first = self._means(rows)
+        first = means_of_repeats(select(self.table, rows), self.value)
         if minus is None:
             return first["mean"].to_numpy()
-        both = first.join(self._means(minus), on="repeat", suffix="_other").sort("repeat")
+        other = means_of_repeats(select(self.table, minus), self.value)
+        both = first.join(other, on="repeat", suffix="_other").sort("repeat")
         return both["mean"].to_numpy() - both["mean_other"].to_numpy()
-
-    def _means(self, rows: Rows) -> pl.DataFrame:
-        """Return the mean of the value over these rows, for each repeat that has any."""
-        chosen = select(self.table, rows).drop_nulls(self.value)
-        return (
-            chosen.group_by("repeat")
-            .agg(mean=pl.col(self.value).cast(pl.Float64).mean())
-            .sort("repeat")
-        )
 
     @cached_property
     def testable(self) -> bool:
@@ -355,6 +347,12 @@ def select(table: pl.DataFrame, rows: Rows) -> pl.DataFrame:
     return table.filter(
         *(col.is_in(list(v)) if isinstance(v, tuple) else col == v for col, v in wanted)
     )
+
+
+def means_of_repeats(table: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Return the mean of a column over the rows of each repeat, ordered by repeat."""
+    mean = pl.col(value).cast(pl.Float64).mean()
+    return table.drop_nulls(value).group_by("repeat").agg(mean=mean).sort("repeat")
 
 
 def _digits(number: float, measured: Interval) -> str:

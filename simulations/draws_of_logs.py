@@ -293,7 +293,7 @@ def in_halves(verdicts, rng):
     return joined(halves, weight=weight, segment=segment)
 
 
-def upside_down(rng, truth, judge, n, kinds, n_grades=5, depth=10):
+def upside_down(rng, truth, judge, n, kinds):
     """Read one log of each kind, and return whether it is stopped as upside down.
 
     Each log has a random share of wrong verdicts; "reversed" logs, whose winners are exchanged or
@@ -304,23 +304,20 @@ def upside_down(rng, truth, judge, n, kinds, n_grades=5, depth=10):
         shares = (0.0, 0.1) if kind == "reversed" else (0.0, 0.1, 0.2, 0.3, 0.35)
         wrong = float(rng.choice(shares))
         read_as = str(rng.choice(["winners", "grades"])) if kind == "reversed" else kind
-        table = table_of(rng, n, wrong, n_grades, depth)[read_as]
         cell = {"truth": kind, "judge": f"{wrong:.0%} wrong"}
-        records.append({**cell, "stopped": stopped(table, n_grades)})
+        records.append({**cell, "stopped": stopped(tables_of(rng, n, wrong)[read_as])})
     return records
 
 
-def table_of(rng, n, wrong, n_grades, depth):
+def tables_of(rng, n, wrong):
     """Return the table of one log as it is, with exchanged winners, and with turned grades."""
-    gains = np.append(0, np.cumsum(rng.exponential(1, n_grades - 1)))
-    true = dl.DCG(gains, np.sort(rng.random(depth))[::-1] + 0.1)
-    lists = str(rng.choice(["free", "permutations"]))
-    log = dl.simulate.preference_pairs(
-        true, n, lists=lists, n_flips=round(wrong * n), random_state=rng
-    )
+    gains = np.append(0, np.cumsum(rng.exponential(1, 4)))
+    true = dl.DCG(gains, np.sort(rng.random(10))[::-1] + 0.1)
+    how = {"lists": str(rng.choice(["free", "permutations"])), "n_flips": round(wrong * n)}
+    log = dl.simulate.preference_pairs(true, n, random_state=rng, **how)
     b_wins, b_left = rng.random((2, n)) < 0.5
-    a = np.where(b_wins[:, None], log.other, log.preferred)
-    b = np.where(b_wins[:, None], log.preferred, log.other)
+    sides = np.array([log.preferred, log.other])
+    a, b = np.where(b_wins[:, None], sides[::-1], sides)
 
     # who won, by name or by the side of the screen
     others = {"rater": rng.integers(0, 5, n), "shown_left": np.where(b_left, "b", "a")}
@@ -329,15 +326,15 @@ def table_of(rng, n, wrong, n_grades, depth):
     return {
         "honest": {"a": a, "b": b, **on_screen},
         "winners": {"a": b, "b": a, **named},
-        "grades": {"a": n_grades - 1 - a, "b": n_grades - 1 - b, **named},
+        "grades": {"a": 4 - a, "b": 4 - b, **named},
     }
 
 
-def stopped(columns, n_grades):
+def stopped(columns):
     """Return 1 if a log is stopped as upside down, else 0."""
     table = pl.DataFrame({name: values.tolist() for name, values in columns.items()})
     try:
-        dl.read_preferences(table, n_grades)
+        dl.read_preferences(table, 5)
     except dl.io.UpsideDownError:
         return 1
     return 0
@@ -401,6 +398,9 @@ def held_out_raters(rng, truth, judge, n):
 GRADERS = {"clean": 0.0, "noisy": 0.4, "as noisy": 0.4, "upside down": 0.0, "lacks a third": 0.0}
 """Graders, and the share of the documents that each grades at random."""
 
+NOISY, AS_NOISY = 1, 2
+"""Rows of two graders who are equally good."""
+
 
 def graders(rng, truth, judge, n, many=1000):
     """Return whether intervals of graders' shares and differences cover what new users say.
@@ -431,11 +431,10 @@ def graders(rng, truth, judge, n, many=1000):
     gaps, above = true[:, None] - true, np.triu_indices(len(true), 1)
     shares = (table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())
     both = (differ.low <= gaps) & (gaps <= differ.high)
-    twins = [[*GRADERS].index(name) for name in ("noisy", "as noisy")]
     return {
         "shares": shares.mean(),
         "differences": both[above].mean(),
-        "worse": int(differ.p_values[tuple(twins)] <= 0.05),
+        "worse": int(differ.p_values[NOISY, AS_NOISY] <= 0.05),
         "first": int(table["grader"][int(table["share"].arg_max())] == "clean"),
     }
 

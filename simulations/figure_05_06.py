@@ -1,10 +1,8 @@
 """Zhou et al., figures 5 and 6: precision and similarity fall as more of 200 pairs are flipped."""
 
-from functools import partial
-
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import TRUTHS, draw_measures, grid, logs, recovery, validated
+from simulations.run import TRUTHS, draw_falls, grid, logs, recovery, validated
 
 REPEATS, PANELS, FIGSIZE = 50, 3, (9.5, 3.2)
 FLIPS = (0, 5, 10, 15, 20, 25, 30, 35, 40)
@@ -27,42 +25,14 @@ def settings(quick):
 
 def plot(table, axes, headline):
     """Draw the paper's two measures and the identifiable similarity."""
-    titles = (
-        headline("Precision falls", "Precision", "precision falls") + " (figure 5)",
-        headline("Similarity falls", "Similarity", "similarity falls") + " (figure 6)",
-        "Identifiable similarity (ours)",
-    )
-    draw_measures(table, axes, "n_flips", "flipped pairs among 200", titles)
+    draw_falls(table, axes, "n_flips", "flipped pairs among 200", headline, 5)
 
 
 def claims(table):
     """Yield the paper's claims, on both true DCGs together."""
     most = table["n_flips"].max()
-    claim = partial(Claim, table, "zhou")
-    clean, half, all_ = ({"n_flips": flips} for flips in (0, 30, most))
-    yield claim(
-        "figure 5",
-        f"precision falls from 0 to {most} flipped pairs",
-        "precision",
-        clean,
-        all_,
-        low=0.0,
-    )
-    yield claim(
-        "figure 5",
-        f"precision still falls from 30 to {most} flipped pairs",
-        "precision",
-        half,
-        all_,
-        low=0.0,
-    )
-    yield claim(
-        "figure 6",
-        f"similarity falls from 0 to {most} flipped pairs",
-        "similarity",
-        clean,
-        all_,
-        low=0.0,
-    )
-    text = f"similarity still falls from 30 to {most} flipped pairs"
-    yield claim("figure 6", text, "similarity", half, all_, low=0.0)
+    for figure, measure in (("figure 5", "precision"), ("figure 6", "similarity")):
+        for start, falls in ((0, "falls"), (30, "still falls")):
+            text = f"{measure} {falls} from {start} to {most} flipped pairs"
+            rows, minus = ({"n_flips": flips} for flips in (start, most))
+            yield Claim(table, "zhou", figure, text, measure, rows, minus, low=0.0)

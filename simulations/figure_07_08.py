@@ -5,7 +5,7 @@ The wrong grades are those of training and validation documents.
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import TRUTHS, draw_measures, grid, logs, recovery, validated, wrong_grades
+from simulations.run import TRUTHS, draw_falls, grid, logs, recovery, validated, wrong_grades
 
 REPEATS, PANELS, FIGSIZE = 50, 3, (9.5, 3.2)
 DOCUMENTS = (0, 100, 200, 400, 600, 800, 1000)
@@ -30,12 +30,7 @@ def settings(quick):
 
 def plot(table, axes, headline):
     """Draw the paper's two measures and the identifiable similarity."""
-    titles = (
-        headline("Precision falls", "Precision", "precision falls") + " (figure 7)",
-        headline("Similarity falls", "Similarity", "similarity falls") + " (figure 8)",
-        "Identifiable similarity (ours)",
-    )
-    draw_measures(table, axes, "n_documents", "wrong grades among 4,000", titles)
+    draw_falls(table, axes, "n_documents", "wrong grades among 4,000", headline, 7)
 
 
 def claims(table):

@@ -3,6 +3,8 @@
 Each pair holds the optimal list and a list of other grades.
 """
 
+from functools import partial
+
 import polars as pl
 
 import dcglearn as dl
@@ -55,30 +57,22 @@ def plot(table, axes, headline):
 def claims(table):
     """Yield the paper's claims, on both true DCGs together."""
     first, last = table["n"].min(), table["n"].max()
-    optimal, random = ({"lists": kind, "n": last} for kind in TRAINED)
     both = pl.concat(
         table.with_columns(precision=pl.col(name), tested=pl.lit(name)) for name in TESTED
     )
-    rows = {"tested": "precision", "lists": "optimal-free"}
+    claim = partial(Claim, both, "zhou", "figure 10", value="precision")
+
+    def sides(tested, kinds=tuple(TRAINED), sizes=(last, last)):
+        pairs = zip(kinds, sizes, strict=True)
+        return [{"tested": tested, "lists": kind, "n": n} for kind, n in pairs]
+
+    rows, minus = sides("precision", 2 * ("optimal-free",), (last, first))
     text = f"precision grows from {first} to {last} pairs with the optimal list"
-    yield Claim(
-        both,
-        "zhou",
-        "figure 10",
-        text,
-        "precision",
-        {**rows, "n": last},
-        {**rows, "n": first},
-        low=0.0,
-    )
-    yield Claim(
-        both,
-        "zhou",
-        "figure 10",
-        f"{last} pairs with the optimal list teach less than {last} random pairs",
-        "precision",
-        *({**of, "tested": "precision"} for of in (optimal, random)),
-        high=0.0,
-        condition="if tested on permutations, not on free lists",
-        otherwise=tuple({**of, "tested": "precision_free"} for of in (optimal, random)),
-    )
+    yield claim(text, rows=rows, minus=minus, low=0.0)
+
+    # against random lists, on both kinds of test pairs
+    rows, minus = sides("precision")
+    words = "if tested on permutations, not on free lists"
+    branches = {"condition": words, "otherwise": tuple(sides("precision_free"))}
+    text = f"{last} pairs with the optimal list teach less than {last} random pairs"
+    yield claim(text, rows=rows, minus=minus, high=0.0, **branches)

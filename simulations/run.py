@@ -15,7 +15,7 @@ from matplotlib.transforms import ScaledTranslation, Transform
 from tqdm import tqdm
 
 import dcglearn as dl
-from simulations.claims import LEVEL, interval, measured
+from simulations.claims import LEVEL, interval, means_of_repeats, measured
 
 SEED = 2027
 """Seed of this round: that of every program, unless --seed gives another."""
@@ -100,8 +100,6 @@ def repeated(
 
 def mapped(run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int) -> Iterator[Any]:
     """Yield what a function returns for each task, in their order, from so many processes."""
-    if jobs == 1:
-        return map(run_task, tasks)
     return Parallel(n_jobs=jobs, return_as="generator")(delayed(run_task)(task) for task in tasks)
 
 
@@ -124,14 +122,9 @@ def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str]) -> pl
     for key, rows in table.partition_by(by, as_dict=True).items():
         record = dict(zip(by, key, strict=True))
         for value in values:
-            means = (
-                rows.drop_nulls(value)
-                .group_by("repeat")
-                .agg(pl.col(value).cast(pl.Float64).mean())
-                .sort("repeat")
-            )
-            each = rows[value].drop_nulls().len() / max(len(means), 1)
-            found = measured(means[value].to_numpy(), table[value], each)
+            means = means_of_repeats(rows, value)
+            each = rows[value].count() / max(len(means), 1)
+            found = measured(means["mean"].to_numpy(), table[value], each)
             record |= {value: found.mean, f"{value}_low": found.low, f"{value}_high": found.high}
         records.append(record)
     return pl.DataFrame(records, infer_schema_length=None).sort(by)
@@ -253,6 +246,22 @@ def draw_measures(
         ax.set(xlabel=xlabel, ylabel=label, title=title)
     share_scale(axes)
     legend(axes[0], "true DCG")
+
+
+def draw_falls(
+    table: pl.DataFrame,
+    axes: Sequence[Axes],
+    x: str,
+    xlabel: str,
+    headline: Callable[..., str],
+    first: int,
+) -> None:
+    """Draw two measures that are said to fall, in figures of the paper from number `first` on."""
+    titles = []
+    for number, name in enumerate(("Precision", "Similarity"), first):
+        words = headline(f"{name} falls", name, f"{name.lower()} falls")
+        titles.append(f"{words} (figure {number})")
+    draw_measures(table, axes, x, xlabel, [*titles, "Identifiable similarity (ours)"])
 
 
 CHOICES = tuple(10.0**power for power in range(-5, 6))

@@ -72,24 +72,16 @@ def read(folder: Path, grader: str) -> dl.Preferences:
 
     # a list for each query of a user and a rating of it
     keys = ["user", "task_id", "query_position", "query_sat_score"]
-    shown = table.with_columns(
-        rank=pl.col("rank").cast(pl.Float64).cast(pl.Int64), grade=grade.clip(-1, N_GRADES - 1)
-    ).filter(pl.col("rank") < DEPTH)
-    best = shown.group_by(*keys, "rank", maintain_order=True).agg(pl.col("grade").max())
-    at = [
-        pl.col("grade").filter(pl.col("rank") == k).first().fill_null(-2).alias(f"r{k}")
-        for k in range(DEPTH)
-    ]
-    lists = best.group_by(keys, maintain_order=True).agg(at)
-    rated = lists.select(
-        pl.concat_list(f"r{k}" for k in range(DEPTH)).alias("list"),
-        pl.col("query_sat_score").cast(pl.Float64).alias("rating"),
-        pl.col("user").alias("rater"),
-    )
+    rank, grade = pl.col("rank").cast(pl.Float64).cast(pl.Int64), grade.clip(-1, N_GRADES - 1)
+    shown = table.with_columns(rank=rank, grade=grade).filter(pl.col("rank") < DEPTH)
+    queries = shown.group_by(keys, maintain_order=True).agg("rank", "grade")
+    every = np.full((len(queries), DEPTH), -2)
+    for one, ranks, grades in zip(every, queries["rank"], queries["grade"], strict=True):
+        np.maximum.at(one, ranks.to_numpy(), grades.to_numpy())
 
     # all pairs of a user's queries with unequal ratings
-    ratings, users = rated["rating"].to_numpy(), rated["rater"].to_numpy()
-    every = np.array(rated["list"].to_list())
+    users = queries["user"].to_numpy()
+    ratings = queries["query_sat_score"].cast(pl.Float64).to_numpy()
     better, other = np.nonzero((ratings[:, None] > ratings) & (users[:, None] == users))
     return dl.Preferences(every[better], every[other], N_GRADES, rater=users[better])
 

@@ -5,7 +5,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import TRUTHS, curves, grid, legend, logs, recovery, validated, zero_line
+from simulations.run import TRUTHS, curves, grid, legend, logs, validated, zero_line
 
 REPEATS, PANELS, FIGSIZE = 20, 2, (7.5, 3.2)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
@@ -21,11 +21,11 @@ def trial(rng, truth, n, flip_rate, n_test):
     train, validation = logs(true, rng, n, n, n_flips=round(flip_rate * n))
     chosen = validated(train, validation)
     fixed = dl.UtilityLearner(C=1.0).fit(train)
-    precision = {
-        name: recovery(fit, true, test)["precision"]
-        for name, fit in (("chosen", chosen), ("C_1", fixed))
+    return {
+        "log10_C": np.log10(chosen.C),
+        "chosen": test.agreement(chosen.utility_).precision,
+        "C_1": test.agreement(fixed.utility_).precision,
     }
-    return {"log10_C": np.log10(chosen.C), **precision}
 
 
 def settings(quick):

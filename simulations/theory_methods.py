@@ -78,13 +78,9 @@ def claims(table):
     for name, value, _ in MEASURED:
         claim = partial(Claim, table, *papers[name], value=value, low=0.0)
         for rival in RIVALS[name]:
-            text = f"{name} beats {rival}, {words[value]}, {{}}"
-            sides = {"rows": name, "minus": rival}
-            each = [
-                claim(
-                    text.format(data),
-                    **{side: {"data": data, "method": of} for side, of in sides.items()},
-                )
-                for data in (CONFLICT, NO_CONFLICT)
-            ]
+            each = []
+            for data in (CONFLICT, NO_CONFLICT):
+                rows, minus = ({"data": data, "method": method} for method in (name, rival))
+                text = f"{name} beats {rival}, {words[value]}, {data}"
+                each.append(claim(text, rows=rows, minus=minus))
             yield in_every_cell(each)

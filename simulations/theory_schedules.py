@@ -24,11 +24,6 @@ TRAINED, JUDGED = 50, 10
 """Depths of NDCG in training and in figure 3."""
 
 
-def sharpness(power):
-    """Return how sharp scores are taken for sigma = 2^power."""
-    return 2.0 ** (-power / 2)
-
-
 def trial(rng, quick):
     """Train with each schedule from the same start; then train SmoothNDCG and its rivals.
 
@@ -37,31 +32,32 @@ def trial(rng, quick):
     train, valid, test = split(rng, NO_CONFLICT, quick)
     loss = dl.losses.SmoothNDCG(dl.DCG.standard(train.n_grades, TRAINED))
     powers, n = (POWERS[::6], 3) if quick else (POWERS, ITERATIONS)
+
+    def trained(powers, n, l2, chosen_on):
+        annealing = [2.0 ** (-power / 2) for power in powers]  # how sharp scores are taken
+        ranker = dl.LinearRanker(loss, l2=l2, max_iter=n, annealing=annealing)
+        return ranker.fit(train, eval_set=chosen_on)
+
+    # the schedules
     each = {"annealed": (powers, n)} | {f"sigma = 2^{p}": ((p,), n * len(powers)) for p in FIXED}
     records = []
     for name, (through, iterations) in each.items():
-        annealing = [sharpness(p) for p in through]
-        ranker = dl.LinearRanker(loss, l2=WEIGHTS[0], max_iter=iterations, annealing=annealing)
-        end = ranker.fit(train, eval_set=test).history_[-1]
+        end = trained(through, iterations, WEIGHTS[0], test).history_[-1]
         ends = {"train": end["train"], "test": end["valid"]}
         records.append({"what": "schedule", "name": name, **ends})
 
     # SmoothNDCG and its rivals
-    annealing, judge = [sharpness(p) for p in powers], dl.DCG.standard(train.n_grades, JUDGED)
-    smooth = [
-        dl.LinearRanker(loss, l2=l2, max_iter=n, annealing=annealing).fit(train, eval_set=valid)
-        for l2 in WEIGHTS
-    ]
+    smooth = [trained(powers, n, l2, valid) for l2 in WEIGHTS]
     rankers = {
         "SmoothNDCG": max(smooth, key=lambda ranker: ranker.evaluate(valid).mean()),
         "least squares": dl.rankers.RidgeRanker(loss.dcg).fit(train),
         "RankSVM": dl.rankers.RankSVMRanker().fit(train),
     }
+    judge = dl.DCG.standard(train.n_grades, JUDGED)
     for name, ranker in rankers.items():
-        fitted, new = (
-            float(ranker.evaluate(queries, metric=judge).mean()) for queries in (train, test)
-        )
-        records.append({"what": "method", "name": name, "train": fitted, "test": new})
+        parts = {"train": train, "test": test}
+        ends = {part: float(ranker.evaluate(of, metric=judge).mean()) for part, of in parts.items()}
+        records.append({"what": "method", "name": name, **ends})
     return records
 
 
@@ -92,10 +88,10 @@ def claims(table):
     annealed = {"what": "schedule", "name": "annealed"}
     for part, words in (("train", "training"), ("test", "test")):
         start = f"annealing ends at a higher {words} NDCG than as many steps at sigma = 2^"
-        each = [
-            claim("section 4.4.2", f"{start}{p}", part, annealed, {**annealed, "name": fixed})
-            for p, fixed in ((p, f"sigma = 2^{p}") for p in FIXED)
-        ]
+        each = []
+        for p in FIXED:
+            fixed = {**annealed, "name": f"sigma = 2^{p}"}
+            each.append(claim("section 4.4.2", f"{start}{p}", part, annealed, fixed))
         yield in_every_cell(each)
     own = {"what": "method", "name": "SmoothNDCG"}
     for rival, words in (("least squares", "least squares, its start"), ("RankSVM", "RankSVM")):

@@ -121,9 +121,8 @@ def claims(table):
         yield claim("wu", "figure 2", text, rows=rows, minus=minus)
     for one, other in LEADS[:2]:
         rows, minus = ({"method": name, "follow": "exchange"} for name in (one, other))
-        text, near = f"{one} ends level with {other}, lambdas", {"low": -NEGLIGIBLE}
-        near["high"] = NEGLIGIBLE
-        yield claim("ours", "trees", text, rows=rows, minus=minus, **near)
+        text, near = f"{one} ends level with {other}, lambdas", NEGLIGIBLE
+        yield claim("ours", "trees", text, rows=rows, minus=minus, low=-near, high=near)
     lambdas, gradients = (
         {"method": (*PAIRED, "LambdaRank"), "follow": way} for way in ("exchange", "gradient")
     )

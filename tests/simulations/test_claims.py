@@ -17,7 +17,6 @@ from simulations import __main__ as everything
 from simulations import claims as rule
 from simulations import results, run
 from simulations import study_f_two_similarities as study_f
-from simulations import study_g_margins as study_g
 from simulations import study_h_learners as study_h
 from simulations.claims import (
     CONDITION,
@@ -682,13 +681,3 @@ def test_b_flips_shift_the_solution_for_d2_more_than_for_d1():
         ]
     assert similarity["D1"] > 0.999
     assert 0.98 < similarity["D2"] < 0.996
-
-
-def test_g_only_a_margin_that_is_a_dcg_has_a_precision():
-    true = dl.simulate.ground_truth("D1")
-    test = dl.simulate.preference_pairs(true, 2000, random_state=0)
-    assert study_g.margin_precision(true, test) == 1.0
-    assert study_g.margin_precision("hamming", test) is None
-    assert (
-        0.85 < study_g.margin_precision(dl.DCG.standard(5, 10, "exponential", "log2"), test) < 0.95
-    )
