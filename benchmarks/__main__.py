@@ -173,6 +173,8 @@ def page(rows: Sequence[Row]) -> str:
         f"Python {stamp['python']}, {stamp['system']}, {stamp['cores']} cores; "
         f"{', '.join(versions)}.",
     ]
+
+    # a section for each script
     for script, of_script in groupby(rows, key=lambda row: row["script"]):
         text += ["", f"## {title(script)}", "", f"`python benchmarks/{script}.py`"]
         for question, group in groupby(of_script, key=lambda row: row["question"]):
@@ -196,6 +198,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--page", action="store_true", help="measure nothing, only write the page")
     parser.add_argument("-o", "--output", type=Path, default=HERE / "results.jsonl")
+
     options = parser.parse_args()
     unknown = sorted(set(options.scripts) - set(SCRIPTS))
     if unknown:

@@ -101,6 +101,7 @@ def kernels() -> dict[str, Callable[[], Callable[[], Any]]]:
         "4 raters": partial(likelihood, n_raters=4),
         "sums of the QP": pair_sums,
     }
+
     return {
         "UtilityLearner.fit": partial(fit, dl.UtilityLearner(C=1.0), many),
         "DCGLearner.fit": partial(fit, dl.DCGLearner(), 500),
@@ -152,10 +153,12 @@ def ratios(name: str, theirs: Path) -> list[float]:
             with contextlib.suppress(BrokenPipeError):
                 print(file=process.stdin, flush=True)
             seconds.append(process.stdout.readline())
+
         if not all(seconds):
             break
         if turn:
             found.append(float(seconds[0]) / float(seconds[1]))
+
     for process in both:
         process.communicate()
     return found

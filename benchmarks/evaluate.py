@@ -81,6 +81,8 @@ def logs(folder: Path, n: int) -> dict[str, Path]:
             "weight": rng.integers(1, 4000, n) / 1000,
         }
     )
+
+    # its forms
     named = {"JSON lines": "log.jsonl", "CSV": "log.csv", "Parquet": "log.parquet"}
     paths = {form: folder / name for form, name in named.items()}
     native.write_ndjson(paths["JSON lines"])

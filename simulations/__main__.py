@@ -16,7 +16,7 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -88,6 +88,8 @@ def parser(description: str) -> argparse.ArgumentParser:
     add("--seed", type=int, default=SEED, help=seeds)
     add("--repeats", type=int, help="repeats of each setting (default: the program's own number)")
     add("--quick", action="store_true", help="few repeats of small settings")
+
+    # where it runs, and where results are
     cores = os.cpu_count() or 1
     add("--jobs", type=int, default=cores, help="number of processes (default: all cores)")
     folders = "folder of tables and pictures (default: figures)"
@@ -96,16 +98,23 @@ def parser(description: str) -> argparse.ArgumentParser:
     return options
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse the command line; bad settings end with status 2 and one line."""
+def run_or_refuse(
+    options: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None]
+) -> None:
+    """Run with options of the command line; bad settings end with status 2 and one line."""
+    try:
+        run(options.parse_args())
+    except dl.InputError as error:
+        print(f"{options.prog}: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def main() -> None:
+    """Parse the command line, and run."""
     options = parser(__doc__ or "")
     words = f"a program's name or its beginning, such as {', '.join(KINDS)} (default: all)"
     options.add_argument("program", nargs="?", default="", help=words)
-    try:
-        run(options.parse_args(arguments))
-    except dl.InputError as error:
-        print(f"simulations: {error}", file=sys.stderr)
-        sys.exit(2)
+    run_or_refuse(options, run)
 
 
 if __name__ == "__main__":

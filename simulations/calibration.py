@@ -12,7 +12,6 @@ a promise is shown for the docs.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,7 +25,7 @@ import polars as pl
 import dcglearn as dl
 from simulations import draws_of_logs as logs
 from simulations import draws_of_systems as systems
-from simulations.__main__ import parser
+from simulations.__main__ import parser, run_or_refuse
 from simulations.claims import NEGLIGIBLE, Claim, select
 from simulations.results import commit, rounded, save
 from simulations.run import TRUTHS, grid, repeated
@@ -400,15 +399,10 @@ CHECKS = {
 
 
 def main() -> None:
-    """Run checks from the command line; bad settings end with status 2 and one line."""
+    """Parse the command line, and run."""
     options = parser(__doc__ or "")
     options.add_argument("checks", nargs="*", metavar="CHECK", help=", ".join(CHECKS))
-    arguments = options.parse_args()
-    try:
-        run(arguments)
-    except dl.InputError as error:
-        print(f"{NAME}: {error}", file=sys.stderr)
-        sys.exit(2)
+    run_or_refuse(options, run)
 
 
 def run(arguments: Any) -> None:

@@ -427,6 +427,8 @@ def graders(rng, truth, judge, n, many=1000):
         learned = dl.DCGLearner().fit(logs[0], as_is=True)
         true.append(logs[1].agreement(learned.dcg_).share)
     true = np.array(true)
+
+    # what intervals and tests say
     table, differ = found.table, found.differences
     gaps, above = true[:, None] - true, np.triu_indices(len(true), 1)
     shares = (table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())

@@ -33,6 +33,7 @@ def gate(rng, truth, judge, n):
     """Compare equally good systems on n topics; return how often each side errs, and power."""
     values = differences(rng, truth, n)
     found = compared(values, GATE)
+
     ends = compared(values, LEVEL, 100).table.drop_nulls("low")
     beyond = found.table.filter(pl.col("p_corrected") < 1 - GATE)["difference"]
     record = {
@@ -171,6 +172,7 @@ def these_topics(rng, truth, judge, n, topics=53, documents=12):
     how = {"level": LEVEL, "n_resamples": 100}
     comparison = partial(dl.compare_systems, some, runs, "nDCG@10", **how)
     nothing = {q: dict.fromkeys(grades, 1) for q, grades in judgements.items()}
+
     these, of_all, alone = (
         comparison(llm=graded, topics=way).table.row(0, named=True)
         for graded, way in ((llm, "these"), (llm, "all"), (nothing, "these"))
@@ -248,16 +250,13 @@ def queries(rng, data, n, n_valid=157, n_test=400):
     return made[:n], made[n:-n_test], made[-n_test:]
 
 
-def scored(model, queries, n_trees, first=0):
-    """Return the scores of some trees of a model."""
-    some = {"start_iteration": first, "num_iteration": n_trees, "num_threads": 1}
-    return model.predict(queries.features, **some)
+def scored(model, queries, n_trees):
+    """Return the scores of the first trees of a model."""
+    return model.predict(queries.features, num_iteration=n_trees, num_threads=1)
 
 
 def chosen(model, valid, dcg, every=5):
     """Return the number of trees that is best on the validation queries."""
-    scores, values = np.zeros(valid.shape[0]), []
-    for first in range(0, model.num_trees(), every):
-        scores += scored(model, valid, every, first)
-        values.append(valid.evaluate(scores, dcg).mean())
-    return every * (int(np.argmax(values)) + 1)
+    counts = range(every, model.num_trees() + every, every)
+    values = [valid.evaluate(scored(model, valid, n), dcg).mean() for n in counts]
+    return counts[int(np.argmax(values))]

@@ -63,6 +63,7 @@ def plot(table, axes, headline):
         ylabel="% of all pairs of lists ordered differently",
         ylim=(-0.5, None),
     )
+
     axes.set_xticks(sorted(table["n_grades"].unique()))
     finding = "Two metrics with random gains disagree from\nthree grades on"
     parts = "grades: compatible metrics order some", "two grades: compatible metrics"
@@ -77,23 +78,15 @@ def claims(table):
     claim = partial(Claim, table, "zhou")
     text = "two compatible metrics have the same best rankings: share of trials"
     yield claim("section 4.1", text, "same_best", {}, low=1.0, high=1.0, cannot_fail=PROVED)
+
+    # two grades
+    two, never = {"n_grades": 2}, {"low": 0.0, "high": 0.0, "cannot_fail": PROVED}
+    same, different = ({**two, "discounts": discounts} for discounts in (SAME, DIFFERENT))
+    branches = {"condition": "if both have the same discounts", "otherwise": (different, None)}
     text = "two grades: compatible metrics order all lists alike; share ordered differently"
-    two = {"n_grades": 2, "discounts": SAME}
-    words = "if both have the same discounts"
-    branches = {"condition": words, "otherwise": ({**two, "discounts": DIFFERENT}, None)}
-    yield claim(
-        "section 4.1, theorem",
-        text,
-        "different",
-        two,
-        low=0.0,
-        high=0.0,
-        cannot_fail=PROVED,
-        **branches,
-    )
-    text = (
-        f"{more[0]} to {more[-1]} grades: compatible metrics order some lists differently, "
-        "same discounts; share"
-    )
-    rows = {"n_grades": more, "discounts": SAME}
+    yield claim("section 4.1, theorem", text, "different", same, **never, **branches)
+
+    # more grades
+    words = "compatible metrics order some lists differently, same discounts; share"
+    text, rows = f"{more[0]} to {more[-1]} grades: {words}", {"n_grades": more, "discounts": SAME}
     yield claim("section 4.2", text, "different", rows, low=0.0, cannot_fail=CONSTRUCTED)

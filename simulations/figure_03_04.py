@@ -52,6 +52,7 @@ def plot(table, axes, headline):
     for (left, right), (part, figure, best, closer) in zip(axes, panels, strict=True):
         look = {"color": "0.3", "lw": 1.0, "ls": ":", "zorder": 0}
         left.plot([0, 1], [0, 1], label="perfect estimate", **look)
+
         for ax, value in ((left, "estimate"), (right, "absolute")):
             curves(unit.filter(part=part), ax, "true", value, apart=0)
             ax.set(xlabel=f"true {part}, scaled to [0, 1]")
@@ -112,5 +113,6 @@ def claims(table):
                 paper, text = "ours", "are level with the last: absolute error"
                 bounds = {"low": -LEVEL_GAINS, "high": LEVEL_GAINS}
             yield Claim(distances, paper, figure, f"{named} {text}", "absolute", *sides, **bounds)
+
         text = f"{words} {part}s have a smaller relative error than the last"
         yield Claim(distances, "ours", figure, text, "relative", rows, minus, high=0.0)

@@ -37,6 +37,7 @@ def plot(table, axes, headline):
         ylabel=MEASURES["precision"],
         ylim=(0.45, 1.0),
     )
+
     finding, neutral = (
         "Pairs with the optimal list teach\nnothing more",
         "Pairs with the optimal list\n",

@@ -58,6 +58,7 @@ def claims(table):
         condition="if there are 1,000 pairs, not 200 as with grades",
         otherwise=(few, None),
     )
+
     text = (
         "learned weights can be read as relevance: "
         "correlation with the true gains above .95, 1,000 pairs"

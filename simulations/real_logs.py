@@ -172,6 +172,8 @@ def people(log: dl.Preferences, n: int, seed: int) -> dict[str, Any]:
             shown = {f"{run}{k}": grade for k, grade in enumerate(grades) if grade > -2}
             judged[i] |= {name: grade for name, grade in shown.items() if grade >= 0}
             runs[run][i] = {name: -float(k) for k, name in enumerate(shown)}
+
+    # shares of people with their intervals
     judgements = dl.evaluation.read_judgements(judged, n_grades=log.n_grades)
     how = {"level": LEVEL, "n_resamples": 100, "random_state": seed, "baseline": "other"}
     compared = dl.compare_systems(judgements, runs, {"learned": learned}, **how)
@@ -240,6 +242,7 @@ def draw_people(logs: dict[str, dl.Preferences], path: Path) -> None:
             at = np.average(lead[rows], weights=weight[rows])
             axes.plot(at, 100 * better / (better + other), **{**style, "linestyle": ""})
         axes.plot([], [], label=SOURCES[name].title, **style)
+
     axes.set(xlim=(0, 0.5), ylim=(40, 100))
     axes.set_xlabel(f"lead of one list over the other ({USUAL}, 1 = the best possible list)")
     axes.set_ylabel("take the better list,\nof 100 people who see a difference")
@@ -282,12 +285,14 @@ def draw(table: pl.DataFrame) -> Figure:
             for ax, side in zip(column, ("share", "gain"), strict=True):
                 rows = table.filter(part="curve", reader=name, curve=side)
                 ax.plot(rows["at"], rows["textbook"], color="0.55", ls=(0, (4, 2)), label=USUAL)
+
                 band = {"color": STYLES[0]["color"], "alpha": 0.2, "lw": 0}
                 ax.fill_between(rows["at"], rows["low"], rows["high"], **band)
                 look = {**STYLES[0], "markersize": 3}
                 ax.plot(rows["at"], rows["value"], label="learned, 90% band", **look)
                 ax.set(ylim=(0, None), xlabel="position" if side == "share" else "grade")
             column[0].set_title(f"{source.title}{'*' if source.halo else ''}")
+
         axes[0, 0].set_ylabel("discount, share of their sum")
         axes[1, 0].set_ylabel("gain")
         axes[0, 0].legend(fontsize=7)

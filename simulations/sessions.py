@@ -103,6 +103,8 @@ def work(folder: Path, task: tuple[str, int, int]) -> list[dict[str, Any]]:
     names, user = np.unique(log.rater, return_inverse=True)
     part = np.random.default_rng([SEED, repeat]).permutation(len(names))[user] % FOLDS
     train, test = (log[np.flatnonzero(rows)] for rows in (part != fold, part == fold))
+
+    # shares of each user
     where = {"grader": grader, "repeat": repeat, "fold": fold}
     records = []
     with warnings.catch_warnings():
@@ -124,6 +126,8 @@ def held_out(table: pl.DataFrame) -> pl.DataFrame:
         right = part.with_columns(right=pl.col("share") * pl.col("pairs"))
         wide = right.pivot("metric", index=["user", "pairs", "repeat"], values="right")
         users = wide.group_by("user").sum()
+
+        # leads over users, by Student's t
         weight, n = users["pairs"].to_numpy(), len(users)
         reach = float(student.ppf((1 + LEVEL) / 2, n - 1) * np.sqrt(n / (n - 1))) / weight.sum()
         for metric in (USUAL, BEST, SUM, DEFAULT):
@@ -149,6 +153,7 @@ def draw(found: pl.DataFrame) -> Figure:
             lead, low, high = ends
             reach = np.abs(np.array([low, high]) - lead)
             ax.errorbar(lead, y, xerr=reach, label=metric, **{**style, "linestyle": ""})
+
         ax.axvline(0, color="0.6", lw=1)
         ax.set_yticks(range(len(graders)), graders)
         ax.set_xlabel("lead of the default learner on users not learned from, 90% intervals")

@@ -59,6 +59,7 @@ def claims(table):
     words = f"if at most 30% are flipped, not from there to {most:.0%}"
     branches = {"condition": words, "otherwise": (noisiest, noisy)}
     yield Claim(table, "ours", "study a", text, "log10_C", noisy, clean, high=0.0, **branches)
+
     better = table.with_columns(gain=pl.col("chosen") - pl.col("C_1"))
     yield Claim(
         better,

@@ -51,6 +51,8 @@ def plot(table, axes, headline):
             table.sort("n", descending=True), ax, "flip_rate", measure, dashes="n", labels=labels
         )
         ax.set(xlabel="share of flipped training pairs", ylabel=MEASURES[measure], title=title)
+
+    # what clean pairs reach
     clean = table.filter(n=SIZES[0], flip_rate=0.0)["precision"].mean()
     axes[0].axhline(clean, lw=0.8, **DASHED)
     axes[0].text(
@@ -68,6 +70,7 @@ def claims(table):
         {"n": n, "flip_rate": rate}
         for n, rate in ((sizes[0], 0.4), (sizes[-1], 0.4), (sizes[-1], 0.2))
     )
+
     text = f"{sizes[-1]:,} pairs teach more than {sizes[0]}, 40% flipped"
     yield Claim(table, "ours", "study b", text, "precision", many, few, low=0.0)
     yield Claim(

@@ -54,6 +54,7 @@ def plot(table, axes, headline):
         "permutations": stalls,
         "free": headline(finding, "Free lists", "on free lists the paper's"),
     }
+
     for ax, kind in zip(axes, LISTS, strict=True):
         curves(long.filter(pl.col("lists") == kind), ax, "n", "value", dashes="similarity")
         ax.set(
@@ -76,6 +77,7 @@ def claims(table):
         f"on permutations the paper's similarity stalls at its limit of {limit:.3f}, {last:,} pairs"
     )
     yield claim(text, "similarity", permutations, low=limit - NEGLIGIBLE, high=limit + NEGLIGIBLE)
+
     text = "on permutations the identifiable similarity is above .99 from 1,000 pairs on"
     yield claim(text, "gauge_free", {"lists": "permutations", "n": 1000}, low=0.99)
     yield claim(

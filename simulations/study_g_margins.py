@@ -43,6 +43,8 @@ def trial(rng, truth, n, flip_rate, n_test, choices):
     true = dl.simulate.ground_truth(truth)
     (test,) = logs(true, rng, n_test)
     train, validation = logs(true, rng, n, n, n_flips=round(flip_rate * n))
+
+    # a learner by each margin
     margins = {
         "unit": "unit",
         "Hamming": "hamming",
@@ -111,6 +113,7 @@ def claims(table):
         yield Claim(
             table, "ours", "study g", text, "precision", *against_unit(margin, sizes), low=0.0
         )
+
     words = f"if there are {sizes[0]} pairs, not {sizes[-1]}"
     few, many = (against_unit("wrong gains", n) for n in (sizes[0], sizes[-1]))
     text = "margin from a DCG with wrong gains is better than 1"

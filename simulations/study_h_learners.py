@@ -58,6 +58,8 @@ def trial(rng, truth, n, flip_rate, n_test):
     true = truth_of(truth, rng)
     (test,) = logs(true, rng, n_test)
     train, validation = logs(true, rng, n, n, n_flips=round(flip_rate * n))
+
+    # each learner on the same pairs
     qp = validated(train, validation, GRID)
     learner = dl.DCGLearner().fit(train)
     metrics = {
@@ -100,6 +102,7 @@ def plot(table, axes, headline):
         for ax, rate in zip(row, (0.0, 0.2), strict=True):
             part = table.filter(pl.col("truth").is_in(kinds), flip_rate=rate)
             curves(part, ax, "n", "precision", lines="learner", labels=labels)
+
             noise = "no judgement wrong" if rate == 0 else f"{rate:.0%} wrong"
             ax.set(xscale="log", xlabel="number of training pairs", ylabel=MEASURES["precision"])
             ax.set_title(

@@ -57,6 +57,8 @@ def trial(rng, truth, how, judge, flip_rate, sizes, n_test):
         preferred, other, swapped = columns
         n = len(preferred)
         sides = None if judge == "careless" else swapped
+
+        # learn from what is known
         log = dl.Preferences(preferred, other, n_grades=5, swapped=sides)
         learner = dl.DCGLearner().fit(log, as_is=True) if how == "asked" or n in sizes else None
         if n in sizes:
@@ -64,6 +66,8 @@ def trial(rng, truth, how, judge, flip_rate, sizes, n_test):
             records.append({"n": n, "precision": precision, "estimated": learner.error_rate_})
         if n >= max(sizes):
             return records
+
+        # the next pairs
         pool = candidates(300)
         new = (
             dl.suggest_pairs(log, pool, BATCH, learner=learner).pairs
@@ -152,6 +156,7 @@ def claims(table):
             f"chosen pairs beat random ones, {sizes[0]} to {sizes[-1]} judgements, {rate:.0%} wrong"
         )
         yield Claim(table, "ours", "study i", text, "precision", chosen, random, low=0.0)
+
         if rate == 0:
             continue  # of a clean log the estimate is that of the prior
         text = (

@@ -90,6 +90,7 @@ def trial(rng, kind, sizes):
     # each alone, and both
     alone = {n: dl.DCGLearner().fit(human[:n], as_is=True).dcg_ for n in {n for n, _ in sizes}}
     machines = {m: machine_dcg(machine[:m]) for m in {m for _, m in sizes}}
+
     records = []
     for n, m in sizes:
         learned = {"people": alone[n], "machine": machines[m], "both": alone[n]}
@@ -146,6 +147,7 @@ def plot(table, axes, headline):
     draw_means(left, alone, "n", "people", look, label="people alone")
     left.set(xscale="log", xlabel="number of people's verdicts")
     ticks(left, SIZES)
+
     finding, part = "verdicts of a machine help if it agrees", "what both gain over people"
     words = headline(finding, "verdicts of a machine beside people's", part)
     left.set_title(f"{MACHINE:,} {words}")
@@ -158,6 +160,7 @@ def plot(table, axes, headline):
         means = summary(usual.filter(n=PEOPLE).drop_nulls(method), ["kind"], [method])
         means = means.with_columns(x=places + 0.12 * (number - 1))
         draw_means(right, means, "x", method, {**STYLES[number], "linestyle": "none"}, label=name)
+
     names = [KINDS[kind].replace(" ", "\n", 1) for kind in kinds]
     right.set_xticks(range(len(kinds)), names, fontsize=8)
     right.set(xlabel="what the machine goes by", title=f"With {PEOPLE} verdicts of people")
@@ -179,6 +182,7 @@ def claims(table):
             most = 0.02 if n == 30 else 0.01
             text = f"{few} ({KINDS[kind]}): what both lose to people alone"
             yield claim(text, "loss", {**rows, "kind": kind}, high=most)
+
         for kind in ("equal", "near"):
             text = f"{few} ({KINDS[kind]}): what both gain over people alone"
             yield claim(text, "gain", {**rows, "kind": kind}, low=0.0)

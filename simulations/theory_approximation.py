@@ -66,6 +66,7 @@ def training(queries, dcg, seed, all_passes):
                     random_state=seed + done,
                     **plain,
                 )
+
                 start, done = ranker.fit(queries), passes
                 error = errors(loss, queries, start.predict(queries), dcg).mean()
                 yield {"what": metric, "line": name, "x": passes, "error": error}
@@ -109,6 +110,7 @@ def claims(table):
         rows, minus = ({"what": metric, "line": line, **last} for line in (sharper, blunter))
         text = f"{metric}: error below .05 after training, even with {blunter}"
         yield claim(FIGURES[metric], text, rows=minus, high=0.05)
+
         text = f"{metric}: smaller error with {sharper} than with {blunter}"
         yield claim(FIGURES[metric], text, rows=rows, minus=minus, high=0.0)
         if metric == AP_ALPHA:

@@ -93,6 +93,7 @@ def plot(table, axes, headline):
         look = {"color": style["color"], "ls": style["linestyle"], "lw": 1.8, "label": label}
         functions.plot(points["x"], points["value"], **look)
         slopes.plot(points["x"], points["slope"].abs().replace(0.0, None), **look)
+
     for ax in (functions, slopes):
         ax.axvline(0, color="0.6", lw=0.8)
         ax.set_xlabel("score minus the other document's score")
@@ -151,6 +152,7 @@ def claims(table):
         claim = partial(Claim, ways, "wu", value="value", rows=rows, cannot_fail=sure)
         text = f"SHF-SDCG reaches a higher NDCG than SDCG from {start}"
         yield claim("section 3.1", text, minus={**last, "line": "SDCG@10"}, low=0.0)
+
         text = f"{widen} than those at rank {DEPTH} from {start}"
         yield claim("section 3.2", text, minus={**last, "line": FIXED}, low=0.0)
     text = "SHF-SDCG corrects scores in reverse order: NDCG above .99"

@@ -41,6 +41,8 @@ def trial(rng, data, quick):
         "least squares": dl.rankers.RidgeRanker(dcg).fit(train),
         "RankSVM": dl.rankers.RankSVMRanker().fit(train),
     }
+
+    # test NDCG and average precision
     records = []
     for name, ranker in rankers.items():
         scores = ranker.predict(test)

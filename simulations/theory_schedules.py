@@ -53,6 +53,8 @@ def trial(rng, quick):
         "least squares": dl.rankers.RidgeRanker(loss.dcg).fit(train),
         "RankSVM": dl.rankers.RankSVMRanker().fit(train),
     }
+
+    # by NDCG at the depth of figure 3
     judge = dl.DCG.standard(train.n_grades, JUDGED)
     for name, ranker in rankers.items():
         parts = {"train": train, "test": test}

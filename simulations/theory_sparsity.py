@@ -33,6 +33,7 @@ def trial(rng, quick):
             "train": point["train"],
             "test": test.evaluate(test.features @ point["coef"], dcg).mean(),
         }
+
         chosen = ("path", "chosen") if point["l1"] == sparse.best_["l1"] else ("path",)
         records += [{"what": what, **record} for what in chosen]
     return records
@@ -52,6 +53,8 @@ def plot(table, axes, headline):
         headline(lost, "Training", part, verdicts=(FAILS,)) + " (figure 4)",
         f"{kept} (figure 5)",
     )
+
+    # the path of penalties
     path = losses(table).filter(pl.col("what") == "path", pl.col("g") > 0)
     left = path.group_by("g").agg(kept=100 * pl.mean("features"))
     for ax, title, (name, queries, most) in zip(axes, titles, PARTS, strict=True):

@@ -27,6 +27,8 @@ def trial(rng, method, sharpness, quick):
     loss = dl.losses.SoftRankNDCG(dcg)
     if method == "ApproxNDCG":
         loss = dl.losses.ApproxNDCG(dcg, beta=10.0)
+
+    # many starts, of which the best are kept
     ranker = dl.LinearRanker(
         loss=loss,
         start="random",
@@ -74,6 +76,8 @@ def plot(table, axes, headline):
     words = headline(finding, "ApproxNDCG", "starts: alpha =")
     starts.set_title(f"{words} (table 5)")
     legend(starts, loc="lower right")
+
+    # against SoftRank
     approx, soft = (best(table).filter(method=name) for name in ("ApproxNDCG", "SoftRank"))
     names = {"train": "training queries", "test": "test queries"}
     values = [approx.sort("repeat")[name] - soft.sort("repeat")[name] for name in names]

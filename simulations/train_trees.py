@@ -84,6 +84,7 @@ def trial(rng, shape, quick):
                 num_threads=1,
                 **SHAPE,
             ).fit(train)
+
             ndcg = test.evaluate(ranker.predict(test), dcg).mean()
             records.append({"method": name, "follow": way, "ndcg": float(ndcg)})
     return records
