@@ -10,25 +10,22 @@ import typer
 
 import dcglearn as dl
 from dcglearn.cli.options import (
-    RESULTS,
     AsIs,
     Columns,
     Force,
     Grades,
     InUse,
-    Llm,
+    Llms,
     Logs,
     Output,
     Ratings,
     Seed,
-    check_outputs,
     joined,
     option,
     output_option,
-    say,
-    write_results,
 )
-from dcglearn.cli.reading import one_or_all, read_llm, read_log
+from dcglearn.cli.outputs import say, write_results
+from dcglearn.cli.reading import one_or_all, read_llms, read_log
 from dcglearn.foundation.inputs import expand_paths, read_bytes
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
@@ -53,7 +50,7 @@ def audit(
     run: Annotated[
         list[str], option("A run whose documents --qrels judges; repeat for several.")
     ] = [],
-    llm: Llm = None,
+    llm: Llms = [],
     anonymous: Annotated[
         bool, output_option("Numbers instead of the names of raters and queries.", "--anonymous")
     ] = False,
@@ -71,15 +68,10 @@ def audit(
     if labels and run:
         raise InputError("--labels compares graders alone: leave out --run and --qrels")
 
-    # files that are read
+    # whose grades people follow
     graders = dict(_named(word) for word in labels)
     if len(graders) < len(labels):
         raise InputError("--labels: two graders have one name; give --labels NAME=FILE")
-    files = [*log, *run, *([qrels] if qrels else []), *([llm] if llm else []), *graders.values()]
-    if is_metric_file(metric):
-        files.append(metric)
-    check_outputs(output, force=force, forms=RESULTS, inputs=files)
-
     if graders:
         only = [*graders.values()]
         given = graders if len(only) > 1 or "=" in labels[0] else only[0]
@@ -93,7 +85,8 @@ def audit(
 
     # how the page was made: the command, and the digest of every file
     made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
-    for file in expand_paths(files, "**/*"):
+    files = [*log, *run, *llm, qrels, metric if is_metric_file(metric) else None]
+    for file in expand_paths([*filter(None, files)], "**/*"):
         if str(file) != "-":
             made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
 
@@ -102,7 +95,7 @@ def audit(
     result = dl.audit(
         judged,
         metric,
-        llm=None if llm is None else read_llm(llm, judged.n_grades),
+        llm=read_llms(llm, judged.n_grades),
         judgements=qrels,
         runs=run or None,
         anonymous=anonymous,

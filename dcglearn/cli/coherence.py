@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.options import (
-    RESULTS,
-    Force,
-    Grades,
-    Output,
-    Plot,
-    check_outputs,
-    method_option,
-    option,
-    say,
-    write_figure,
-    write_results,
-)
+from dcglearn.cli.options import Force, Grades, Output, Plot, method_option, option
+from dcglearn.cli.outputs import say, write_figure, write_results
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG, Utility
@@ -53,7 +42,6 @@ def coherence(
     force: Force = False,
 ) -> None:
     """Prove that two metrics never disagree, or show on which rankings they do, and how often."""
-    check_outputs(output, force=force, forms=RESULTS, picture=plot, inputs=[a, b])
     ranked = None if documents is None else _numbers(documents)
     (first, second), names = _two_metrics(a, b, ranked, grades, depth)
     often = dl.disagreement(first, second, ranked, names=names)

@@ -14,21 +14,17 @@ from dcglearn.cli.options import (
     Force,
     Grades,
     InUse,
-    Llm,
+    Llms,
     Logs,
     Plot,
     Ratings,
     Seed,
-    check_outputs,
     method_option,
-    option,
-    say,
-    write_figure,
+    output_to,
 )
-from dcglearn.cli.reading import read_llm, read_log
+from dcglearn.cli.outputs import say, write_figure
+from dcglearn.cli.reading import read_llms, read_log
 from dcglearn.cli.terminal import log_is_shown
-from dcglearn.foundation.findings import Report
-from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
@@ -40,14 +36,23 @@ NO_METRIC = {
 """Suffixes of reports, tables, packed files and pictures, by which no metric is written."""
 
 
+def _holds_metric(path: Path) -> None:
+    """Raise InputError if a path has the suffix of something else."""
+    if path.suffix.lower() in NO_METRIC:
+        raise InputError(
+            f"{path}: -o holds the metric as JSON; `dcglearn audit LOG -o page.html` writes the "
+            "report, --plot a picture"
+        )
+
+
 def learn(
     log: Logs,
     output: Annotated[
         Path | None,
-        option("Write the DCG here, as JSON; else to standard output.", "-o", "--output"),
+        output_to("Write the DCG here, as JSON; else to standard output.", _holds_metric),
     ] = None,
     metric: InUse = BASELINE,
-    llm: Llm = None,
+    llm: Llms = [],
     method: Annotated[
         Literal["dcg", "qp", "qp-hamming", "qp-log"],
         method_option("dcg: gains and discounts; qp: the paper's QP, by its margin."),
@@ -72,37 +77,27 @@ def learn(
     force: Force = False,
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
-    # files that cannot be read or written
-    if output is not None and output.suffix.lower() in NO_METRIC:
-        raise InputError(
-            f"{output}: -o holds the metric as JSON; `dcglearn audit LOG -o page.html` writes the "
-            "report, --plot a picture"
-        )
-    check_outputs(output, force=force, picture=plot, inputs=[*log, metric, llm])
-    metric_or_name(metric, accept=ONLY_DCG)
-
     # options that contradict each other
+    metric_or_name(metric, accept=ONLY_DCG)
     if bands == 1:
         raise InputError("--bands 1: give 2 or more; 200 is enough")
     if C is not None and method == "dcg":
         raise InputError("--C goes with --method qp")
-    if llm is not None and method != "dcg":
+    if llm and method != "dcg":
         raise InputError("--llm goes with --method dcg")
     weight = _weight(C)
 
     # what was read is said before the rest is loaded
     judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
-    from dcglearn.audits.audit import FIRST, HEADINGS, parts_of_fit
+    from dcglearn.audits.audit import report_of_fit
     from dcglearn.audits.inputs import Inputs
     from dcglearn.plots import banded_figure, learned_figure
     from dcglearn.trust.coins import NO_SIGNAL
 
     # learn, and say how far to trust it
-    verdicts = None if llm is None else read_llm(llm, judged.n_grades)
+    verdicts = read_llms(llm, judged.n_grades)
     inputs = Inputs.of(judged, metric, seed, llm=verdicts, method=method, C=weight, n_draws=bands)
-    n, what = judged.n_judgements, "judgements" if judged.ratings is None else "ratings"
-    title = f"What {number_of(n, what, ',')} {'says' if n == 1 else 'say'} of gains and discounts"
-    report = Report(title, parts_of_fit(inputs), HEADINGS, printed=(*FIRST, "LLM judge"))
+    report = report_of_fit(inputs)
     text = report.in_full if log_is_shown() else str(report)
 
     # a log that tells nothing leaves no metric

@@ -7,16 +7,9 @@ from typing import Annotated, Any
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.options import (
-    Force,
-    Grades,
-    Plot,
-    check_outputs,
-    option,
-    write_figure,
-    write_text,
-)
-from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.cli.options import Force, Grades, Plot, option, output_to
+from dcglearn.cli.outputs import write_figure, write_text
+from dcglearn.foundation.validation import Fields, InputError, suffix_among
 from dcglearn.metrics.reading import METRICS, metric_or_name, resolved
 from dcglearn.plots import dcg_figure
 
@@ -30,7 +23,11 @@ def show(
         ),
     ],
     output: Annotated[
-        Path | None, option("Write here, as .txt or .json.", "-o", "--output")
+        Path | None,
+        output_to(
+            "Write here, as .txt or .json.",
+            lambda path: suffix_among(path, (".txt", ".json"), "results"),
+        ),
     ] = None,
     plot: Plot = None,
     grades: Grades = None,
@@ -44,7 +41,6 @@ def show(
 
     models = [name for name in shown if is_model(name)]
     metrics = [name for name in shown if name not in models]
-    check_outputs(output, force=force, forms=(".txt", ".json"), picture=plot, inputs=shown)
     if plot is not None and not metrics:
         raise InputError("--plot draws metrics; models have no picture")
 
@@ -75,9 +71,7 @@ def export(
         bool, option("Leave the discounts out where a tool has none.", "--lossy")
     ] = False,
     grades: Grades = None,
-    output: Annotated[
-        Path | None, option("Write here; else to standard output.", "-o", "--output")
-    ] = None,
+    output: Annotated[Path | None, output_to("Write here; else to standard output.")] = None,
     force: Force = False,
 ) -> None:
     """Export a metric to another tool, as a program, settings in JSON, or lines of code."""
@@ -92,7 +86,6 @@ def export(
 
     # read the metric, and write what the target takes
     target = target_of(to)
-    check_outputs(output, force=force, inputs=[metric])
     dcg = carried(metric, target, grades or 5)
     made = exported(dcg, metric, target, lossy=lossy)
     write_text(made.text.rstrip("\n"), output, force=force)

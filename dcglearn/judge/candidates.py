@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
     Counts,
@@ -94,6 +95,19 @@ class Candidates:
     def depth(self) -> int:
         """K."""
         return int(self.lists.shape[2])
+
+    @property
+    def about(self) -> list[str]:
+        """Lines on the number of pairs and queries, and on those without documents."""
+        queries = number_of(len({pair.query for pair in self.pairs}), "queries")
+        sizes = f"{number_of(self.depth, 'positions')}, {number_of(self.n_grades, 'grades')}"
+        lines = [f"candidates: {number_of(len(self), 'pairs')}, {queries}; {sizes}"]
+        if bare := sum(pair.items_a is None for pair in self.pairs):
+            lines.append(
+                f"without documents: {number_of(bare, 'pairs')}, of which raters see grades alone; "
+                "--documents, or items_a and items_b, show more"
+            )
+        return lines
 
     def __len__(self) -> int:
         return len(self.pairs)

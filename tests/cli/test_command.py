@@ -100,7 +100,7 @@ WRONG = {
     "convert log.jsonl --colums a=b": "No such option: --colums (Possible options: --columns",
     "learn log.jsonl --somehow": "No such option: --somehow",
     "lern log.jsonl": "No such command 'lern'. Did you mean 'learn'",
-    "learn log.csv --llm a --llm b": "--llm is given twice, and takes one value",
+    "learn log.csv --seed 1 --seed 2": "--seed is given twice, and takes one value",
     "learn log.jsonl --method robus": "Invalid value for '--method': 'robus' is not one of 'dcg'",
     "train a.svm -o m.json --objective approx": "takes approx-ndcg, smooth-ndcg",
     "train a.svm -o m.json -p n_trees": "-p n_trees: give NAME=VALUE",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.cli.options import refuse_overwriting
+from dcglearn.cli.outputs import refuse_overwriting
 from dcglearn.metrics.dcg import DCG
 from tests.makers import refused, simulated_log, write_lines, write_trec
 
