@@ -1,24 +1,19 @@
 """``dcglearn coherence``: whether two metrics can disagree, and how often they do."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.options import Force, Grades, Output, Plot, method_option, option
+from dcglearn.cli.options import USUAL_GRADES, Force, Grades, Output, Plot, method_option, option
 from dcglearn.cli.outputs import say, write_figure, write_results
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.reading import METRICS, metric_or_name, resolved
+from dcglearn.metrics.reading import metric_or_name, resolved
 from dcglearn.metrics.scales import warn_of_scale
 from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.plots import witness_figure
-
-if TYPE_CHECKING:
-    from dcglearn.metrics.reading import AnyMetric
 
 
 def coherence(
@@ -42,9 +37,20 @@ def coherence(
     force: Force = False,
 ) -> None:
     """Prove that two metrics never disagree, or show on which rankings they do, and how often."""
+    # the metrics, and the documents to rank
+    read = [metric_or_name(word) for word in (a, b)]
     ranked = None if documents is None else _numbers(documents)
-    (first, second), names = _two_metrics(a, b, ranked, grades, depth)
+    (first, second), labels = resolved(read, (a, b), ranked, grades, depth, USUAL_GRADES)
+    names = (labels[0] or a, labels[1] or b)
+    if ranked is not None:
+        files = {
+            word: one.n_grades for word, one in ((a, first), (b, second)) if is_metric_file(word)
+        }
+        warn_of_scale(files, grades or max(ranked) + 1, "the list of documents")
+
+    # how often they disagree
     often = dl.disagreement(first, second, ranked, names=names)
+    title = f"{names[0]} and {names[1]}"
 
     # a list utility has no certificate
     results: dict[str, Finding] = {"disagreement": often}
@@ -53,13 +59,13 @@ def coherence(
         if plot is not None:
             raise InputError(f"{reason}: leave --plot")
         say(f"no certificate: {reason}")
-        write_results(f"{names[0]} and {names[1]}", results, output, force=force)
+        write_results(title, results, output, force=force)
         return
 
     # the verdict and its witness
     verdict = dl.coherence(first, second, ranked, time_limit=time_limit, names=names)
     results = {"coherence": verdict, **results}
-    write_results(f"{names[0]} and {names[1]}", results, output, force=force)
+    write_results(title, results, output, force=force)
     if plot is not None and verdict.witness is None and verdict.witness_reverse is None:
         say(f"not written: {plot} (there is no disagreement to draw)")
     else:
@@ -73,26 +79,3 @@ def _numbers(text: str) -> list[int]:
         raise InputError(
             f"--documents {text}: give whole numbers with commas, such as 4,4,3,2,0"
         ) from error
-
-
-def _two_metrics(
-    a: str, b: str, documents: list[int] | None, n_grades: int | None, depth: int | None
-) -> tuple[list[AnyMetric], tuple[str, str]]:
-    """Return both metrics, and their names with their depths."""
-    read = [metric_or_name(name, accept=METRICS) for name in (a, b)]
-    files = {
-        name: metric for name, metric in zip((a, b), read, strict=True) if is_metric_file(name)
-    }
-
-    # two names take their number of grades from the documents
-    highest = max(documents or [0])
-    size = n_grades
-    if size is None and not files:
-        size = max(5, highest + 1)
-    metrics, names = resolved(read, (a, b), documents, size, depth)
-
-    # warn if a file has another scale than the documents
-    if documents is not None:
-        sizes = {name: metric.n_grades for name, metric in files.items()}
-        warn_of_scale(sizes, n_grades or highest + 1, "the list of documents")
-    return metrics, (names[0] or a, names[1] or b)

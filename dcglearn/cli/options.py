@@ -22,6 +22,9 @@ input_option, method_option, output_option = (
     partial(option, panel=panel) for panel in ("Input", "Method", "Output")
 )
 
+USUAL_GRADES = 5
+"""Grades of metrics by name where neither data nor another metric says how many there are."""
+
 Logs = Annotated[
     list[str],
     typer.Argument(
@@ -82,7 +85,7 @@ Metrics = Annotated[
 Llms = Annotated[
     list[str],
     option(
-        "LLM judges' verdicts, followed as far as LOG's agree; repeat for more.",
+        "An LLM judge's verdicts, followed as far as LOG's agree. Repeat for several.",
         "--llm",
         metavar="LOG",
     ),

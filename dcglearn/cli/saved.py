@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.options import Force, Grades, Plot, option, output_to
+from dcglearn.cli.options import USUAL_GRADES, Force, Grades, Plot, option, output_to
 from dcglearn.cli.outputs import write_figure, write_text
 from dcglearn.foundation.validation import Fields, InputError, suffix_among
-from dcglearn.metrics.reading import METRICS, metric_or_name, resolved
+from dcglearn.metrics.reading import metric_or_name, resolved
 from dcglearn.plots import dcg_figure
 
 
@@ -44,14 +44,18 @@ def show(
     if plot is not None and not metrics:
         raise InputError("--plot draws metrics; models have no picture")
 
-    # models, gains and discounts
+    # models
     values: list[Fields] = [{"model": _model(Path(name))} for name in models]
     texts = [
         "\n".join(["model: whole", *(f"  {name}: {fact}" for name, fact in one["model"].items())])
         for one in values
     ]
-    dcgs = _metrics(metrics, grades)
-    for name, dcg in dcgs.items():
+
+    # gains and discounts
+    read = [metric_or_name(name) for name in metrics]
+    dcgs, labels = resolved(read, metrics, n_grades=grades, usual=USUAL_GRADES)
+    by_name = {label or name: dcg for label, name, dcg in zip(labels, metrics, dcgs, strict=True)}
+    for name, dcg in by_name.items():
         log = None if dcg.learned_from is None else f"learned from {dcg.learned_from}"
         about = [*dcg.notes, *filter(None, [log, dcg.judges])]
         values.append({"name": name, **dcg.to_dict()})
@@ -59,7 +63,7 @@ def show(
     as_json = output is not None and output.suffix.lower() == ".json"
     text = json.dumps(values, indent=2) if as_json else "\n".join(texts)
     write_text(text, output, force=force)
-    write_figure(lambda: dcg_figure(dcgs), plot, force=force)
+    write_figure(lambda: dcg_figure(by_name), plot, force=force)
 
 
 def export(
@@ -86,20 +90,9 @@ def export(
 
     # read the metric, and write what the target takes
     target = target_of(to)
-    dcg = carried(metric, target, grades or 5)
+    dcg = carried(metric, target, grades or USUAL_GRADES)
     made = exported(dcg, metric, target, lossy=lossy)
     write_text(made.text.rstrip("\n"), output, force=force)
-
-
-def _metrics(names: list[str], n_grades: int | None) -> Fields:
-    """Return metrics by name; names take the files' or readers' grades, or 5, and largest depth."""
-    parsed = [metric_or_name(name, accept=METRICS) for name in names]
-    if not any(hasattr(metric, "n_grades") for metric in parsed):
-        n_grades = n_grades or 5
-    metrics, labels = resolved(parsed, names, n_grades=n_grades)
-    return {
-        label or name: metric for label, name, metric in zip(labels, names, metrics, strict=True)
-    }
 
 
 def _model(file: Path) -> Fields:

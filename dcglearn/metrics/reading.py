@@ -191,19 +191,22 @@ def resolved(
     grades: ArrayLike | None = None,
     n_grades: int | None = None,
     depth: int | None = None,
+    usual: int | None = None,
 ) -> tuple[list[AnyMetric], list[str | None]]:
     """Return metrics, with files read and names resolved, and the names with their depths.
 
-    `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
-    Raises InputError if no metric states them. `names` are for messages; the second list has None
-    for a metric that is not a name.
+    `n_grades` and `depth` go before those of the other metrics, which go before the documents', or
+    `usual` grades where these have fewer. Raises InputError if nothing states them. `names` are for
+    messages; the second list has None for a metric that is not a name.
     """
     read = [metric_or_name(one, name=name) for one, name in zip(metrics, names, strict=True)]
 
     # sizes of metrics that have one, else of the documents
     documents = [] if grades is None else [np.asarray(grades)]
     sizes = [one.n_grades for one in read if not isinstance(one, MetricName)]
-    sizes = sizes or [int(one.max(initial=1)) + 1 for one in documents]
+    if not sizes:
+        sizes = [int(one.max(initial=1)) + 1 for one in documents]
+        sizes += [] if usual is None else [usual]
     depths = [one.depth for one in read if one.depth is not None]
     depths = depths or [one.size for one in documents]
 

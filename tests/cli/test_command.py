@@ -83,12 +83,12 @@ def test_results_are_written_in_the_form_of_the_suffix(dcglearn, inputs):
 
 
 def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
-    def warned(*_):
+    def warned(*_, **__):
         shown.append(warnings.formatwarning(UserWarning("two\nlines"), UserWarning, "code.py", 1))
-        return {}
+        return [], []
 
     shown = []
-    monkeypatch.setattr("dcglearn.cli.saved._metrics", warned)
+    monkeypatch.setattr("dcglearn.cli.saved.resolved", warned)
     assert dcglearn("show", "linear-log2@5")[0] == 0
     assert shown == ["warning: two\\nlines\n"]
 
