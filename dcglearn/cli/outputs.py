@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dcglearn.cli.terminal import draw, drawn
 from dcglearn.foundation.figure_style import save_figure
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.finding import Finding
@@ -91,19 +90,12 @@ def write_results(
     A table of .csv is that of the first.
     """
     first, *more = results.values()
-    if output is not None:
-        whole = Report(title, results) if more and output.suffix.lower() != ".csv" else first
-        whole.save(output, force=force)
-        say(f"wrote: {output}")
+    if output is None:
+        typer.echo("\n\n".join(map(str, results.values())))
         return
-
-    # drawn on a terminal
-    for i, result in enumerate(results.values()):
-        typer.echo("\n" * bool(i), nl=False)
-        if drawn(output):
-            draw(result)
-        else:
-            typer.echo(str(result))
+    whole = Report(title, results) if more and output.suffix.lower() != ".csv" else first
+    whole.save(output, force=force)
+    say(f"wrote: {output}")
 
 
 def write_text(text: str, output: Path | None, *, force: bool) -> None:

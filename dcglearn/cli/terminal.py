@@ -1,4 +1,4 @@
-"""The terminal: escaped streams, results in colour, and the log of ``--verbose``."""
+"""The terminal: escaped streams, and the log of ``--verbose``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,9 @@ import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dcglearn.foundation.plain_text import escaped, one_line
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.plain_text import escaped
 
 _LOG = logging.getLogger("dcglearn")
 """The logger above those of all modules."""
@@ -29,7 +23,7 @@ class Escaped:
     """
 
     def __init__(self, stream: Any, *, progress: bool = False) -> None:
-        self._stream = self.unescaped = stream
+        self._stream = stream
         self._progress = progress
 
     def write(self, text: str) -> int:
@@ -59,39 +53,6 @@ class Escaped:
         return getattr(self._stream, name)
 
 
-def drawn(output: Path | None) -> bool:
-    """Return whether to draw a result: no output file is named, and output is a terminal."""
-    return output is None and sys.stdout.isatty()
-
-
-def draw(result: Finding) -> None:
-    """Draw a result on the terminal: its sentence, its table in colour, its notes."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    head, *rows = result.cells
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    for i, title in enumerate(head):
-        table.add_column(Text(one_line(title)), overflow="fold")
-        table.columns[i].justify = "left" if i < result.n_names else "right"
-
-    # cells of the caller are escaped, since the console draws past the escaping
-    for row in rows:
-        table.add_row(*(Text(one_line(cell)) for cell in row))
-    parts = str(result).split("\n\n")
-    console().print(Text(parts[0]), "", table, sep="\n")
-    if result.notes:
-        console().print("", Text(parts[-1], style="dim"), sep="\n")
-
-
-def console() -> Console:
-    """Return a console on unescaped standard output; text of others must be `escaped` before."""
-    from rich.console import Console
-
-    return Console(file=getattr(sys.stdout, "unescaped", sys.stdout), highlight=False)
-
-
 @contextlib.contextmanager
 def escaped_streams() -> Iterator[None]:
     """Escape what is written to the standard streams within the block."""
@@ -119,12 +80,11 @@ def log_is_shown() -> bool:
 @contextlib.contextmanager
 def quiet_afterwards() -> Iterator[None]:
     """Undo `show_log` at the end of the block."""
-    level = _LOG.level
+    level, handlers = _LOG.level, [*_LOG.handlers]
     try:
         yield
     finally:
-        for handler in [handler for handler in _LOG.handlers if isinstance(handler, _Shown)]:
-            _LOG.removeHandler(handler)
+        _LOG.handlers[:] = handlers
         _LOG.setLevel(level)
 
 
