@@ -145,10 +145,9 @@ class Inputs:
             )
 
         # positions that it does not reach count nothing
-        unseen = np.zeros(max(log.depth - baseline.depth, 0))
-        discounts = np.append(baseline.discounts[: log.depth], unseen)
-        gains, power = baseline.gains[: log.n_grades], baseline.power
-        baseline = DCG(gains, discounts, power=power).normalised()
+        discounts = np.append(baseline.discounts, np.zeros(log.depth))[: log.depth]
+        gains = baseline.gains[: log.n_grades]
+        baseline = DCG(gains, discounts, power=baseline.power).normalised()
 
         # the fit, and its bands
         check_log(log)
@@ -158,8 +157,9 @@ class Inputs:
             no_bands = "not measured: --bands 200 gives 90% bands of every gain and discount"
         if isinstance(fit, Fit) and n_draws:
             with stage("bands"):
-                how: Fields = {"n_resamples": n_draws, "random_state": random_state}
-                bands, no_bands = bands_or_why(log, fit, **how)
+                bands, no_bands = bands_or_why(
+                    log, fit, n_resamples=n_draws, random_state=random_state
+                )
         return cls(log, in_use, name, baseline, fit, bands, no_bands, random_state, chosen)
 
 

@@ -18,48 +18,51 @@ from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import ASSUMED
 
+SENTENCES = {
+    "check the log": "check the grades and the verdicts first, not the metric: no metric is shown "
+    "to order these pairs better than a coin",
+    "change": "change from {} to the learned DCG",
+    "keep": "keep {}",
+    "judge more": "judge more before you change {}",
+}
+"""The headline of each verdict, with a place for the name of the metric in use."""
+
 
 def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> Section:
     """Return whether to keep the metric, change it, or judge more, with what a first screen shows.
 
     `pictures` are the curves, and `later` says what to judge next.
     """
-    comparison, followed = inputs.comparison, inputs.followed
+    comparison, followed, coins = inputs.comparison, inputs.followed, inputs.tells_nothing
     row = None if isinstance(comparison, str) else comparison[comparison.baseline]
 
     # nothing to gain, or less than 1% of the judgements, at most
-    alike = not inputs.tells_nothing and inputs.proof.coherent is True
-    little = row is not None and row.high < 0.01 and not inputs.tells_nothing
+    alike = not coins and inputs.proof.coherent is True
+    little = row is not None and row.high < 0.01
     verdict = "judge more"
-    if inputs.tells_nothing:
+    if coins:
         verdict = "check the log"
     elif followed == "learned":
         verdict = "change"
-    elif followed == "in use" or alike or little:
+    elif followed or alike or little:
         verdict = "keep"
 
-    # the headline, where people follow one in verdicts of 100
-    where = "where the two metrics differ"
-    sentence = {
-        "check the log": "check the grades and the verdicts first, not the metric: no metric is "
-        "shown to order these pairs better than a coin",
-        "change": f"change from {inputs.name} to the learned DCG",
-        "keep": f"keep {inputs.name}",
-        "judge more": f"judge more before you change {inputs.name}",
-    }[verdict]
-    if not isinstance(comparison, str) and followed:
-        share = comparison.with_learned if followed == "learned" else 1 - comparison.with_learned
-        theirs = "the learned DCG" if followed == "learned" else inputs.name
-        sentence += f": {where}, {100 * share:.0f} of 100 verdicts go with {theirs}"
-
-    # why, and what could be gained at most
-    notes = []
+    # the headline, and why, where people follow one in verdicts of 100
+    sentence, notes = SENTENCES[verdict].format(inputs.name), []
     if alike:
         notes.append("it orders all lists as the learned DCG does: nothing would change")
     elif isinstance(comparison, str):
         notes.append(f"not known which metric people follow: {comparison}")
-    elif not inputs.tells_nothing:
+    elif not coins:
         notes.append(comparison.whom)
+    if followed and not isinstance(comparison, str):
+        share, theirs = comparison.with_learned, LEARNED
+        if followed == "in use":
+            share, theirs = 1 - share, inputs.name
+        sentence += f": where the two metrics differ, {100 * share:.0f} of 100 verdicts go with"
+        sentence += f" {theirs}"
+
+    # what could be gained at most, and when that was
     if verdict == "keep" and row is not None and not followed and not alike:
         most = max(100 * row.high, 0)
         notes.append(f"at most {most:.1f} percentage points could be gained")
@@ -68,22 +71,15 @@ def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> S
     notes.append(f"audited on {date}{f'; the last judgement is of {last}' if last else ''}")
 
     # what the first screen shows beside them
+    numbers = {"verdict": verdict, "name": inputs.name, "followed": followed, "row": row}
     return Section(
         sentence,
         notes,
-        numbers={
-            "verdict": verdict,
-            "name": inputs.name,
-            "followed": followed,
-            "alike": alike,
-            "row": row,
-            "date": date,
-            "last": last,
-        },
+        numbers=numbers | {"date": date, "last": last},
         pictures=pictures,
         figures=_figures(inputs),
         todo=later.sentence,
-        files={} if inputs.tells_nothing else {"dcg.json": json_address(inputs.dcg.to_dict())},
+        files={} if coins else {"dcg.json": json_address(inputs.dcg.to_dict())},
     )
 
 
@@ -92,24 +88,24 @@ def _figures(inputs: Inputs) -> list[tuple[str, str]]:
 
     Verdicts where the two metrics differ are told of only if people are shown to follow one.
     """
-    log, comparison, figures = inputs.log, inputs.comparison, []
-    if not isinstance(comparison, str):
-        learned, in_use = comparison.rows[0].share, comparison[comparison.baseline].share
-        held_out = f"of {comparison.n_held_out:,} held-out verdicts are ordered as people did"
-        figures.append(
-            (
-                f"{learned:.0%} against {in_use:.0%}",
-                f"{held_out} by the learned DCG, and by {inputs.name}",
-            )
-        )
-
-        # of those that tell the two metrics apart
-        if comparison.followed:
-            where = f"where the two differ ({comparison.apart:,} held-out verdicts)"
-            share = f"{100 * comparison.with_learned:.0f} of 100"
-            figures.append((share, f"verdicts go with the learned DCG, {where}"))
+    log, comparison = inputs.log, inputs.comparison
     judged = "judgements" if log.ratings is None else "ratings"
-    return [*figures, (number_of(log.n_judgements, judged, ","), contents(log))]
+    whole = number_of(log.n_judgements, judged, ","), contents(log)
+    if isinstance(comparison, str):
+        return [whole]
+
+    # held-out verdicts, and those that tell the two metrics apart
+    learned, in_use = comparison.rows[0].share, comparison[comparison.baseline].share
+    ordered = (
+        f"of {comparison.n_held_out:,} held-out verdicts are ordered as people did by {LEARNED}, "
+        f"and by {inputs.name}"
+    )
+    figures = [(f"{learned:.0%} against {in_use:.0%}", ordered)]
+    if comparison.followed:
+        where = f"where the two differ ({comparison.apart:,} held-out verdicts)"
+        share = f"{100 * comparison.with_learned:.0f} of 100"
+        figures.append((share, f"verdicts go with {LEARNED}, {where}"))
+    return [*figures, whole]
 
 
 def _today() -> str:
@@ -152,28 +148,20 @@ def disagreement_section(inputs: Inputs) -> Section:
 
     # how often, and how many held-out judgements tell
     judgements = 0 if isinstance(comparison, str) else comparison.apart
-    if proof.coherent:
-        sentence = f"{LEARNED} and {inputs.name} can never disagree: they order all lists alike"
-    else:
-        told = "; no judgement of the log is on such a pair: ask for some"
+    both = f"{LEARNED} and {inputs.name}"
+    sentence = f"{both} can never disagree: they order all lists alike"
+    if not proof.coherent:
+        told = "no judgement of the log is on such a pair: ask for some"
         if judgements:
-            told = f"; {judgements:,} held-out judgements are on such pairs"
+            told = f"{judgements:,} held-out judgements are on such pairs"
         of_pairs = "pairs of the same grades" if proof.rankings.reordered else "all pairs of lists"
-        order = f"{LEARNED} and {inputs.name} order {100 * share:.1f}% of {of_pairs}"
-        sentence = f"{order} differently{told}"
-    unproven = "it is not proven whether they can disagree at all"
-    numbers: Fields = {
-        "name": inputs.name,
-        "coherent": proof.coherent,
-        "disagreement": share,
-        "judgements": judgements,
-        "pairs": pairs,
-        "proof": str(proof),
-    }
+        sentence = f"{both} order {100 * share:.1f}% of {of_pairs} differently; {told}"
+    unproven = ["it is not proven whether they can disagree at all"]
+    numbers: Fields = {"coherent": proof.coherent, "disagreement": share, "judgements": judgements}
     return Section(
         sentence,
-        [unproven] if proof.coherent is None else [],
-        numbers=numbers,
+        unproven if proof.coherent is None else [],
+        numbers=numbers | {"pairs": pairs},
         pictures=[_drawn(pair, inputs.log.n_grades) for pair in pairs],
         texts={"The largest disagreement of all lists": str(proof)},
     )
@@ -181,11 +169,11 @@ def disagreement_section(inputs: Inputs) -> Section:
 
 def _drawn(pair: Fields, n_grades: int) -> Fields:
     """Return the picture of two lists on which the metrics disagree."""
-    lists = []
-    for which, grades, mine, theirs in zip(
-        ("first", "second"), pair["lists"], *pair["scores"], strict=True
-    ):
-        lists.append((f"{which}: learned {mine:.3f}, in use {theirs:.3f}", grades))
+    both = zip(("first", "second"), pair["lists"], *pair["scores"], strict=True)
+    lists = [
+        (f"{which}: learned {mine:.3f}, in use {theirs:.3f}", grades)
+        for which, grades, mine, theirs in both
+    ]
     title = "nobody has judged this pair"
     if pair["verdicts"]:
         first, tied, second = pair["verdicts"]
