@@ -158,7 +158,7 @@ def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> 
     from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
     if qrels is None and len(files) == 1:
-        return read_candidates(files[0], documents=documents)
+        return read_candidates(files[0], documents)
     if qrels is None or len(files) != 2:
         raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
     return candidates_from_runs(qrels, files, documents)
