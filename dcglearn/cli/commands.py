@@ -7,15 +7,13 @@ import typer
 from typer.core import TyperCommand
 
 from dcglearn.cli.ask import ask
-from dcglearn.cli.audit import audit
-from dcglearn.cli.coherence import coherence
+from dcglearn.cli.convert import convert
 from dcglearn.cli.evaluate import compare, evaluate, gate
-from dcglearn.cli.learn import learn
-from dcglearn.cli.logs import convert
+from dcglearn.cli.learn import audit, learn
+from dcglearn.cli.metrics import coherence, export, show
 from dcglearn.cli.options import output_option
 from dcglearn.cli.outputs import check_outputs
 from dcglearn.cli.rankers import rank, train
-from dcglearn.cli.saved import export, show
 from dcglearn.cli.terminal import show_log
 from dcglearn.foundation.version import __version__
 

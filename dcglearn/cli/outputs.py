@@ -82,6 +82,12 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def save(result: Any, output: Path, *, force: bool) -> None:
+    """Save a result by its own `save`, and say so."""
+    result.save(output, force=force)
+    say(f"wrote: {output}")
+
+
 def write_results(
     title: str, results: Mapping[str, Finding], output: Path | None, *, force: bool
 ) -> None:
@@ -94,8 +100,7 @@ def write_results(
         typer.echo("\n\n".join(map(str, results.values())))
         return
     whole = Report(title, results) if more and output.suffix.lower() != ".csv" else first
-    whole.save(output, force=force)
-    say(f"wrote: {output}")
+    save(whole, output, force=force)
 
 
 def write_text(text: str, output: Path | None, *, force: bool) -> None:

@@ -14,9 +14,9 @@ import typer
 
 import dcglearn as dl
 from dcglearn.audits.section import Section
+from dcglearn.cli.metrics import most_important
 from dcglearn.cli.options import Force, Grades, Seed, method_option, option, output_to
-from dcglearn.cli.outputs import say, write_text
-from dcglearn.cli.saved import most_important
+from dcglearn.cli.outputs import save, say, write_text
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError, errors_in
 from dcglearn.metrics.dcg import DCG
@@ -128,10 +128,9 @@ def train(
     # train, write the model, and report
     chosen_by = {} if objective in ("ranksvm", "ridge") else {"eval_set": held}
     ranker.fit(queries, **chosen_by)
-    ranker.save(output, force=force)
+    save(ranker, output, force=force)
     label = named.at(dcg.depth) if isinstance(named, MetricName) else metric
     typer.echo(str(_report(ranker, queries, held, f"{label}, {dcg!r}", objective)))
-    say(f"wrote: {output}")
 
 
 def rank(

@@ -88,7 +88,7 @@ def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
         return [], []
 
     shown = []
-    monkeypatch.setattr("dcglearn.cli.saved.resolved", warned)
+    monkeypatch.setattr("dcglearn.cli.metrics.resolved", warned)
     assert dcglearn("show", "linear-log2@5")[0] == 0
     assert shown == ["warning: two\\nlines\n"]
 
