@@ -75,12 +75,12 @@ class Inputs:
             judges = drawn_judges(self.log, self.fit, self.random_state)
 
         # how sure they are, and what they leave unexplained, by held-out pairs
-        comparison = None if isinstance(self.comparison, str) else self.comparison
-        judges = shrunk(judges, None if comparison is None else comparison.calibration)
+        held_out = self.held_out
+        judges = shrunk(judges, None if held_out is None else held_out.calibration)
         if self.tells_nothing:
             judges = replace(judges, unexplained=NO_SIGNAL)
-        elif comparison is not None and comparison.below_ceiling:
-            unexplained = f"grades do not explain all: {comparison.room}"
+        elif held_out is not None and held_out.below_ceiling:
+            unexplained = f"grades do not explain all: {held_out.room}"
             judges = replace(judges, unexplained=unexplained)
         return replace(self.fit.dcg, judges=judges)
 
@@ -117,9 +117,19 @@ class Inputs:
         return llm_report(self.log, self.fit, random_state=self.random_state)
 
     @property
+    def held_out(self) -> Comparison | None:
+        """The held-out comparison, if there is one."""
+        return None if isinstance(self.comparison, str) else self.comparison
+
+    @property
     def followed(self) -> str:
         """The metric that people follow where both differ: "learned", "in use", or "" for none."""
-        return "" if isinstance(self.comparison, str) else self.comparison.followed
+        return "" if self.held_out is None else self.held_out.followed
+
+    @property
+    def alike(self) -> bool:
+        """Whether the learned DCG is proven to order all lists as the metric in use does."""
+        return not self.tells_nothing and self.proof.coherent is True
 
     @classmethod
     def of(

@@ -156,7 +156,7 @@ def next_section(inputs: Inputs) -> Section:
             "(the width falls with the root of their number)"
         )
 
-    # the questions are shown, and linked as a file
+    # what to do with the questions
     note = "no pair is left to ask among lists made of this log's grades"
     if questions:
         note = (
@@ -164,16 +164,18 @@ def next_section(inputs: Inputs) -> Section:
             "questions.jsonl, which a page (.html) holds: fill in the winner (a, b or tie) and "
             "append the lines to the log"
         )
+
+    # they are shown, and linked as a file
     rows = [
         {"pair": i, "first_list": first, "second_list": second}
         for i, (first, second) in enumerate(questions, 1)
     ]
-    address = f"data:application/x-ndjson,{quote(lines)}"
+    files = {"questions.jsonl": f"data:application/x-ndjson,{quote(lines)}"}
     return Section(
         sentence,
         [note],
         numbers={"more": more, "questions": questions},
         caption="The pairs, by their grades",
         rows=rows,
-        files={"questions.jsonl": address} if questions else {},
+        files=files if questions else {},
     )

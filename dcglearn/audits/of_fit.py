@@ -72,25 +72,27 @@ def sum_or_average(fit: object, dcg: DCG) -> Section | None:
             "find, or that a useless result costs them anything"
         )
 
-    # how near to an average, and what the worst grade costs
+    # how near to an average
     power, worst = dcg.power, dcg.gains[0]
-    which = (
-        "come nearer to averaging what they find than to adding it up"
-        if power > 0.5
-        else "come nearer to adding up what they find than to averaging it"
-    )
+    which = "adding up what they find than to averaging it"
+    if power > 0.5:
+        which = "averaging what they find than to adding it up"
+
+    # with intervals, and what the worst grade costs
     draws = None if dcg.judges is None else dcg.judges.draws
     between, costs = "", ""
     if draws is not None and draws.powers is not None:
         low, high = percentile_interval(draws.powers)
         between = f", {LEVEL:.0%} interval {min(low, power):.2f} to {max(high, power):.2f}"
+
+        # whose interval lies below 0
         low, high = percentile_interval(draws.gains[:, 0])
         if high < 0 and worst < 0:
             costs = (
                 f"; a result of the worst grade costs {-worst:.0%} of what one of the best is "
                 f"worth ({LEVEL:.0%} interval {-high:.0%} to {-low:.0%})"
             )
-    return Section(f"these people {which} (p = {power:.2f}{between}){costs}")
+    return Section(f"these people come nearer to {which} (p = {power:.2f}{between}){costs}")
 
 
 NAMED = 0.05

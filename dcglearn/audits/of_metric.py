@@ -33,54 +33,64 @@ def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> S
 
     `pictures` are the curves, and `later` says what to judge next.
     """
-    comparison, followed, coins = inputs.comparison, inputs.followed, inputs.tells_nothing
-    row = None if isinstance(comparison, str) else comparison[comparison.baseline]
+    verdict, followed, held_out = _verdict(inputs), inputs.followed, inputs.held_out
 
-    # nothing to gain, or less than 1% of the judgements, at most
-    alike = not coins and inputs.proof.coherent is True
-    little = row is not None and row.high < 0.01
-    verdict = "judge more"
-    if coins:
-        verdict = "check the log"
-    elif followed == "learned":
-        verdict = "change"
-    elif followed or alike or little:
-        verdict = "keep"
-
-    # the headline, and why, where people follow one in verdicts of 100
-    sentence, notes = SENTENCES[verdict].format(inputs.name), []
-    if alike:
-        notes.append("it orders all lists as the learned DCG does: nothing would change")
-    elif isinstance(comparison, str):
-        notes.append(f"not known which metric people follow: {comparison}")
-    elif not coins:
-        notes.append(comparison.whom)
-    if followed and not isinstance(comparison, str):
-        share, theirs = comparison.with_learned, LEARNED
+    # the headline, where people follow one in verdicts of 100
+    sentence = SENTENCES[verdict].format(inputs.name)
+    if held_out is not None and followed:
+        share, theirs = held_out.with_learned, LEARNED
         if followed == "in use":
             share, theirs = 1 - share, inputs.name
-        sentence += f": where the two metrics differ, {100 * share:.0f} of 100 verdicts go with"
-        sentence += f" {theirs}"
+        sentence += (
+            f": where the two metrics differ, {100 * share:.0f} of 100 verdicts go with {theirs}"
+        )
 
-    # what could be gained at most, and when that was
-    if verdict == "keep" and row is not None and not followed and not alike:
-        most = max(100 * row.high, 0)
-        notes.append(f"at most {most:.1f} percentage points could be gained")
+    # when it is said, and of what
     last = None if inputs.log.time is None else max(inputs.log.time)[:10]
     date = _today()
-    notes.append(f"audited on {date}{f'; the last judgement is of {last}' if last else ''}")
-
-    # what the first screen shows beside them
-    numbers = {"verdict": verdict, "name": inputs.name, "followed": followed, "row": row}
+    dates = f"audited on {date}{f'; the last judgement is of {last}' if last else ''}"
+    numbers = {"verdict": verdict, "name": inputs.name, "followed": followed}
     return Section(
         sentence,
-        notes,
+        [*_why(inputs, verdict), dates],
         numbers=numbers | {"date": date, "last": last},
+        # what the first screen shows beside them
         pictures=pictures,
         figures=_figures(inputs),
         todo=later.sentence,
-        files={} if coins else {"dcg.json": json_address(inputs.dcg.to_dict())},
+        files={} if inputs.tells_nothing else {"dcg.json": json_address(inputs.dcg.to_dict())},
     )
+
+
+def _verdict(inputs: Inputs) -> str:
+    """Return the verdict: to keep, where the learned DCG is ahead by less than 1% at most, too."""
+    if inputs.tells_nothing:
+        return "check the log"
+    if inputs.followed == "learned":
+        return "change"
+    keep = inputs.followed == "in use" or inputs.alike or _most_gained(inputs) < 0.01
+    return "keep" if keep else "judge more"
+
+
+def _most_gained(inputs: Inputs) -> float:
+    """Return the most that the learned DCG is ahead, at the upper end of its interval."""
+    held_out = inputs.held_out
+    return float("inf") if held_out is None else held_out[held_out.baseline].high
+
+
+def _why(inputs: Inputs, verdict: str) -> list[str]:
+    """Return why, and what could be gained at most where nobody is shown to follow a metric."""
+    if inputs.tells_nothing:
+        return []
+    if inputs.alike:
+        return ["it orders all lists as the learned DCG does: nothing would change"]
+    if inputs.held_out is None:
+        return [f"not known which metric people follow: {inputs.comparison}"]
+    notes = [inputs.held_out.whom]
+    if verdict == "keep" and not inputs.followed:
+        most = max(100 * _most_gained(inputs), 0)
+        notes.append(f"at most {most:.1f} percentage points could be gained")
+    return notes
 
 
 def _figures(inputs: Inputs) -> list[tuple[str, str]]:
@@ -88,24 +98,20 @@ def _figures(inputs: Inputs) -> list[tuple[str, str]]:
 
     Verdicts where the two metrics differ are told of only if people are shown to follow one.
     """
-    log, comparison = inputs.log, inputs.comparison
-    judged = "judgements" if log.ratings is None else "ratings"
-    whole = number_of(log.n_judgements, judged, ","), contents(log)
-    if isinstance(comparison, str):
-        return [whole]
+    log, held_out, figures = inputs.log, inputs.held_out, []
+    if held_out is not None:
+        learned, in_use = held_out.rows[0].share, held_out[held_out.baseline].share
+        shares = f"{learned:.0%} against {in_use:.0%}"
+        of = f"of {held_out.n_held_out:,} held-out verdicts are ordered as people did"
+        figures.append((shares, f"{of} by {LEARNED}, and by {inputs.name}"))
 
-    # held-out verdicts, and those that tell the two metrics apart
-    learned, in_use = comparison.rows[0].share, comparison[comparison.baseline].share
-    ordered = (
-        f"of {comparison.n_held_out:,} held-out verdicts are ordered as people did by {LEARNED}, "
-        f"and by {inputs.name}"
-    )
-    figures = [(f"{learned:.0%} against {in_use:.0%}", ordered)]
-    if comparison.followed:
-        where = f"where the two differ ({comparison.apart:,} held-out verdicts)"
-        share = f"{100 * comparison.with_learned:.0f} of 100"
+    # of those that tell the two metrics apart
+    if held_out is not None and held_out.followed:
+        where = f"where the two differ ({held_out.apart:,} held-out verdicts)"
+        share = f"{100 * held_out.with_learned:.0f} of 100"
         figures.append((share, f"verdicts go with {LEARNED}, {where}"))
-    return [*figures, whole]
+    judged = "judgements" if log.ratings is None else "ratings"
+    return [*figures, (number_of(log.n_judgements, judged, ","), contents(log))]
 
 
 def _today() -> str:
@@ -117,10 +123,9 @@ def _today() -> str:
 
 def held_out_parts(inputs: Inputs) -> dict[str, Finding]:
     """Return the comparison on held-out pairs, and what belongs to it, by part of the audit."""
-    comparison = inputs.comparison
-    if isinstance(comparison, str):
-        return {"new judgements": Section(comparison)}
-    return comparison.by_part
+    if inputs.held_out is None:
+        return {"new judgements": Section(str(inputs.comparison))}
+    return inputs.held_out.by_part
 
 
 def disagreement_section(inputs: Inputs) -> Section:
@@ -130,7 +135,7 @@ def disagreement_section(inputs: Inputs) -> Section:
     """
     if inputs.tells_nothing:
         return Section(f"not told: the learned DCG is {ASSUMED}")
-    log, comparison = inputs.pairs, inputs.comparison
+    log, held_out = inputs.pairs, inputs.held_out
     metrics = {LEARNED: inputs.dcg, inputs.name: inputs.baseline}
 
     # prove or refute
@@ -147,7 +152,7 @@ def disagreement_section(inputs: Inputs) -> Section:
         pair["lists"] = pair["lists"].tolist()
 
     # how often, and how many held-out judgements tell
-    judgements = 0 if isinstance(comparison, str) else comparison.apart
+    judgements = 0 if held_out is None else held_out.apart
     both = f"{LEARNED} and {inputs.name}"
     sentence = f"{both} can never disagree: they order all lists alike"
     if not proof.coherent:
@@ -195,18 +200,15 @@ def disputed(log: Preferences, mine: Grades, theirs: Grades) -> list[Fields]:
     differing = (log.preferred[once] != log.other[once]).sum(axis=1)
     order = np.lexsort((-np.bincount(number)[number[once]], differing))
 
-    # the lists of the first three, and their verdicts
-    weight = log.weights
-    tie = ties_of(log)
-    pairs = []
+    # the lists of the first three, that of the first metric's choice ahead
+    tie, pairs = ties_of(log), []
     for row in once[order][:3]:
-        best, lists = first, np.stack([log.preferred[row], log.other[row]])
+        lists, best = np.stack([log.preferred[row], log.other[row]]), first[row]
         if mine[row] <= 0:
-            best, lists = second, lists[::-1]
+            lists, best = lists[::-1], second[row]
 
         # verdicts for the first, for neither, for the second
-        of, ahead = number == number[row], first == best[row]
+        ahead, judged = first == best, np.where(number == number[row], log.weights, 0.0)
         kinds = (~tie & ahead, tie, ~tie & ~ahead)
-        verdicts = [float(weight[of & kind].sum()) for kind in kinds]
-        pairs.append({"lists": lists, "verdicts": verdicts})
+        pairs.append({"lists": lists, "verdicts": [float(judged[kind].sum()) for kind in kinds]})
     return pairs

@@ -106,6 +106,8 @@ def ask(
         raise InputError("--pages, --redundancy and --checks go with -o page.html")
     if is_page and model is not None:
         raise InputError("--model goes with -o prompts.jsonl")
+
+    # what contradicts itself
     if redundancy > pages:
         raise InputError(
             f"--redundancy {redundancy} --pages {pages}: a page holds each pair once; give "
@@ -206,12 +208,14 @@ def _questions(
         pool, n_grades = pairs.lists, pairs.n_grades
     elif files:
         pool = dl.io.read_questions(one_or_all(files))
-    elif judged is None:
+    elif judged is not None and verdicts is None:
+        pool = generated_lists(judged, N_GENERATED, random_state=seed)
+
+    # those whose answers would tell most
+    if pool is None:
         raise InputError(
             "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
         )
-    elif verdicts is None:
-        pool = generated_lists(judged, N_GENERATED, random_state=seed)
     return dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
 
 

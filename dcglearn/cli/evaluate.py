@@ -199,6 +199,8 @@ def gate(
     except NoOverlapError as error:
         write_text(f"Unknown: {error}", None, force=force)
         raise typer.Exit(STATUS["unknown"]) from None
+
+    # the decision, and what it rests on
     decision = compared.gate(min_difference, rule, at_least)
     write_results(
         "May it replace?", {"decision": decision, "comparison": compared}, output, force=force

@@ -186,12 +186,14 @@ def audit(
     if labels and run:
         raise InputError("--labels compares graders alone: leave out --run and --qrels")
 
-    # read the log, and audit, or compare whose grades people follow
+    # compare whose grades people follow, or read the log
     if labels:
         result = _graders_compared(log, labels, metric, columns, seed)
     else:
         made = _made([*log, *run, *llm, qrels, metric if is_metric_file(metric) else None])
         judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
+
+        # and audit
         result = dl.audit(
             judged,
             metric,

@@ -397,6 +397,8 @@ def texts_of(
             document = json.loads(line)
             name = next((str(document[key]) for key in keys if key in document), None)
             query = str(document["query"]) if name is None else ""
+
+        # neither a document nor a query
         except (ValueError, RecursionError, TypeError, KeyError) as error:
             raise InputError(
                 f"{path}, line {number}: {line[:80]!r} is not a document; "
