@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from dcglearn.learning.fit_utility import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.names import MetricName
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_in_use
 from dcglearn.reading.in_memory import Log
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.band_draws import N_RESAMPLES, Bands, bands_or_why, drawn_judges
@@ -24,7 +23,7 @@ from dcglearn.trust.calibration import shrunk
 from dcglearn.trust.coins import NO_SIGNAL, check_log, tells_nothing
 from dcglearn.trust.comparison import Comparison
 from dcglearn.trust.cross_validation import ChosenC, choose_C
-from dcglearn.trust.fit_learner import fit_learner, with_llm_learned
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted
 from dcglearn.trust.llm import LLMReport, llm_report
 
@@ -46,7 +45,7 @@ class Inputs:
     """
 
     log: Preferences
-    metric: Any  # a DCG, or a checked name
+    metric: MetricLike
     name: str
     baseline: DCG
     fit: AnyFit
@@ -145,14 +144,8 @@ class Inputs:
     ) -> Self:
         """Learn from a log; for errors see `audit`. Without draws there are no bands."""
         # the metric in use, on the grades and positions of the log
-        in_use = metric_or_name(metric, accept=ONLY_DCG)
-        name = in_use.at(log.depth) if isinstance(in_use, MetricName) else "the metric used now"
-        baseline: DCG = read_metric(in_use, log.n_grades, log.depth)
-        if baseline.n_grades < log.n_grades:
-            raise InputError(
-                f"{name} has {baseline.n_grades} grades, the log {log.n_grades}: "
-                "map them (DCG.map_grades)"
-            )
+        shape = log.n_grades, log.depth
+        name, baseline = metric_in_use(metric, *shape, accept=ONLY_DCG, name="metric")
 
         # positions that it does not reach count nothing
         discounts = np.append(baseline.discounts, np.zeros(log.depth))[: log.depth]
@@ -170,7 +163,7 @@ class Inputs:
                 bands, no_bands = bands_or_why(
                     log, fit, n_resamples=n_draws, random_state=random_state
                 )
-        return cls(log, in_use, name, baseline, fit, bands, no_bands, random_state, chosen)
+        return cls(log, metric, name, baseline, fit, bands, no_bands, random_state, chosen)
 
 
 def _fitted(
@@ -183,8 +176,6 @@ def _fitted(
     # gains and discounts, with an LLM judge's followed as far as people agree
     if method == "dcg":
         asked = DCGOptions(n_grades=log.n_grades, llm=llm, random_state=random_state)
-        with stage("LLM judge" if llm is not None else "learning"):
-            asked = with_llm_learned(asked, log)
         with stage("learning"):
             fit = fit_learner(log, asked)
 

@@ -14,14 +14,7 @@ from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, InputTypeError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.names import (
-    LIST_UTILITIES,
-    NAMES,
-    ListMetric,
-    MetricName,
-    is_metric_name,
-    metric_name,
-)
+from dcglearn.metrics.names import LIST_UTILITIES, NAMES, MetricName, is_metric_name, metric_name
 from dcglearn.metrics.other_names import ALIASES, usual_name
 from dcglearn.metrics.saved_metric import load_metric
 from dcglearn.metrics.textbook import DISCOUNTS, GAINS, is_metric_file
@@ -257,14 +250,24 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     raise InputTypeError(f"{given}; give {kinds}, its file, or a name such as exponential-log2@10")
 
 
-def metric_in_use(baseline: MetricLike, n_grades: int, depth: int) -> tuple[str, ListMetric]:
+def metric_in_use(
+    metric: MetricLike,
+    n_grades: int,
+    depth: int,
+    *,
+    accept: Sequence[type] = SCORING,
+    name: str = "baseline",
+) -> tuple[str, Any]:
     """Return the name of the metric used now, and the metric, for lists of this depth.
 
-    Raises InputError if it has no values of lists, or fewer grades.
+    Raises InputError if it is of a kind that is not accepted, or has fewer grades.
     """
-    named = metric_or_name(baseline, accept=SCORING, name="baseline")
+    named = metric_or_name(metric, accept=accept, name=name)
     if isinstance(named, MetricName):
-        return named.at(depth), metric(named, n_grades, depth)
+        return named.at(depth), named.metric(n_grades, depth)
     if named.n_grades < n_grades:
-        raise InputError(f"the metric used now has {named.n_grades} grades, the log {n_grades}")
+        raise InputError(
+            f"the metric used now has {named.n_grades} grades, the log {n_grades}: map them "
+            "(DCG.map_grades)"
+        )
     return "the metric used now", named

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dcglearn.cli.commands import COMMANDS
+from dcglearn.metrics.dcg import DCG
 
 NAMES = [command.__name__ for commands in COMMANDS.values() for command in commands]
 OPTIONS = {
@@ -85,7 +86,7 @@ def test_results_are_written_in_the_form_of_the_suffix(dcglearn, inputs):
 def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
     def warned(*_, **__):
         shown.append(warnings.formatwarning(UserWarning("two\nlines"), UserWarning, "code.py", 1))
-        return [], []
+        return [DCG.standard(5, 5)], [None]
 
     shown = []
     monkeypatch.setattr("dcglearn.cli.metrics.resolved", warned)
