@@ -156,8 +156,8 @@ def _with_documents(
 
     # lists have their usual names
     gone = {"a", "b", "docs_a", "docs_b", "list", "scale"}
-    names = ",".join(f"{role}={name}" for role, name in own.items() if role not in gone)
-    return table, options | {"n_grades": n_grades, "scale": None, "columns": names or None}
+    kept = {role: name for role, name in own.items() if role not in gone}
+    return table, options | {"n_grades": n_grades, "scale": None, "columns": kept}
 
 
 def _say_sides(table: Table, own: Mapping[str, str]) -> None:
