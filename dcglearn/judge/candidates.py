@@ -1,5 +1,6 @@
 """Pairs of lists that could be judged, from a file or two runs: grades, and what a rater sees."""
 
+import contextlib
 import hashlib
 import json
 from collections import Counter
@@ -132,7 +133,9 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
     return sorted(new, key=lambda pair: (pair.b[0] - pair.a[0], pair.key))
 
 
-def distinct(pairs: Iterable[Pair], n_grades: int | None, lacking: Mapping[str, int]) -> Candidates:
+def distinct(
+    pairs: Iterable[Pair], n_grades: int | None, lacking: Mapping[str, int] = {}
+) -> Candidates:
     """Return informative pairs, each once, and count others; raise InputError if none is left.
 
     `lacking` counts what else was left out.
@@ -205,7 +208,7 @@ def _extras(row: Fields, n_items: int, *, named: bool) -> Fields:
     for side in ("a", "b"):
         role = f"docs_{side}" if named else f"items_{side}"
         cell = row.get(role)
-        its: Any = cell.split("\t") if named and cell else _items_in(cell)
+        its: Any = cell.split("\t") if named and cell else plain_json(cell)
         items[f"items_{side}"] = checked_items(its or None, role, n_items)
     if (items["items_a"] is None) != (items["items_b"] is None):
         raise InputError("items for one list only; give items_a and items_b, or neither")
@@ -213,12 +216,12 @@ def _extras(row: Fields, n_items: int, *, named: bool) -> Fields:
     return {"text": text, "intent": _text(row.get("intent"), "intent", 2000), **items}
 
 
-def _items_in(cell: str | None) -> Any:
-    """Return what JSON in a cell holds; other text as it is, which is refused."""
-    try:
-        return json.loads(cell or "null", strict=False)
-    except (ValueError, RecursionError):
-        return cell
+def plain_json(cell: str | None) -> Any:
+    """Return what JSON in a cell holds, an object or a list; other text as it is."""
+    if cell and cell.startswith(("{", "[")):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(cell, strict=False)
+    return cell
 
 
 def _look_up(pairs: list[Pair], documents: PathLike | None) -> tuple[list[Pair], Counts]:
