@@ -37,10 +37,12 @@ def check_outputs(given: Mapping[str, Any]) -> None:
     `given` holds the options and arguments of a command by name.
     """
     outputs = [given[name] for name in WRITTEN if given.get(name) is not None]
-    if outputs and given.get("pages", 1) > 1:
+    if outputs and "pages" in given:
         from dcglearn.judge.pages import page_names
+        from dcglearn.judge.prompts import pairs_beside
 
-        outputs = page_names(outputs[0], given["pages"])
+        beside = [] if given["model"] is None else [pairs_beside(outputs[0])]
+        outputs = [*page_names(outputs[0], given["pages"]), *beside]
 
     # inputs, of which NAME=FILE is a file with a name
     values = [given.get(name) or () for name in READ]
