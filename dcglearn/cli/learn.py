@@ -91,7 +91,7 @@ def learn(
     force: Force = False,
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
-    # options that contradict each other
+    # a metric of another kind, and options that contradict each other
     metric_or_name(metric, accept=ONLY_DCG)
     if bands == 1:
         raise InputError("--bands 1: give 2 or more; 200 is enough")
