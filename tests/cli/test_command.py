@@ -5,8 +5,10 @@ import warnings
 from pathlib import Path
 
 import pytest
+import typer
 
-from dcglearn.cli.commands import COMMANDS
+from dcglearn.cli.commands import COMMANDS, app
+from dcglearn.cli.outputs import READ, WRITTEN
 from dcglearn.metrics.dcg import DCG
 
 NAMES = [command.__name__ for commands in COMMANDS.values() for command in commands]
@@ -51,6 +53,16 @@ def test_help_has_the_options_and_an_example_a_line(helped):
         assert len(listed) <= 15
         assert re.search(rf"^ (zcat \S+ \| )?dcglearn {name}\b", page, flags=re.MULTILINE), name
         assert "\x1b" not in page
+
+
+def test_files_of_a_command_are_those_that_are_checked_before_it_runs():
+    group, files = typer.main.get_command(app), set()
+    words = re.compile("<path>|FILE|LOG|RUN|QRELS|METRIC|MODEL|DATA|CANDIDATES")
+    for name in NAMES:
+        for one in group.commands[name].params:
+            if words.search(f"{one.metavar} {one.get_help_record(typer.Context(group))[0]}"):
+                files.add(one.name)
+    assert files - {"baseline"} <= {*READ, *WRITTEN} <= files | {"a", "b", "run"}
 
 
 @pytest.mark.parametrize(
