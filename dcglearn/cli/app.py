@@ -8,7 +8,6 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 
@@ -47,7 +46,7 @@ def _run() -> None:
 
     from dcglearn.cli.commands import app
     from dcglearn.cli.messages import as_options
-    from dcglearn.cli.terminal import escaped_streams, quiet_afterwards
+    from dcglearn.cli.terminal import own_terminal
     from dcglearn.foundation.plain_text import one_line
     from dcglearn.foundation.validation import InputError, shortened
     from dcglearn.kernels import KernelError
@@ -56,7 +55,7 @@ def _run() -> None:
     os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
     words = [word for word in sys.argv[1:] if not word.startswith("-")]
     usage_error: Any = typer.BadParameter.__mro__[2]  # click's, which typer may ship
-    with escaped_streams(), _warnings_in_one_line(*words[:1]), quiet_afterwards():
+    with own_terminal(*words[:1]):
         try:
             sys.exit(app(prog_name="dcglearn", standalone_mode=False))
 
@@ -88,26 +87,6 @@ def _run() -> None:
                 _end(2, one_line(shortened(f"{reason}; name another file")))
             _drop_output()
             _end(1, shortened(str(error)))
-
-
-@contextlib.contextmanager
-def _warnings_in_one_line(command: str = "") -> Iterator[None]:
-    """Show the message of a warning alone, without the line of the code that warns."""
-    import warnings
-
-    from dcglearn.cli.messages import as_options
-    from dcglearn.foundation.plain_text import one_line
-
-    before = warnings.formatwarning
-
-    def shown(message: Any, *_: Any) -> str:
-        return f"warning: {as_options(one_line(str(message)), command)}\n"
-
-    warnings.formatwarning = shown  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        warnings.formatwarning = before
 
 
 def _drop_output() -> None:

@@ -1,4 +1,4 @@
-"""The terminal: escaped streams, and the log of ``--verbose``."""
+"""The terminal: escaped streams, warnings in a line, and the log of ``--verbose``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import contextlib
 import logging
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dcglearn.foundation.plain_text import escaped
+from dcglearn.cli.messages import as_options
+from dcglearn.foundation.plain_text import escaped, one_line
 
 _LOG = logging.getLogger("dcglearn")
 """The logger above those of all modules."""
@@ -54,12 +56,28 @@ class Escaped:
 
 
 @contextlib.contextmanager
-def escaped_streams() -> Iterator[None]:
-    """Escape what is written to the standard streams within the block."""
+def own_terminal(command: str = "") -> Iterator[None]:
+    """Escape the standard streams and show warnings in a line within the block.
+
+    A warning is its message alone, in the words of the command, without the line of the code that
+    warns. At the end, what `show_log` did is undone.
+    """
+
+    def in_one_line(message: Any, *_: Any) -> str:
+        return f"warning: {as_options(one_line(str(message)), command)}\n"
+
+    # what is there before
+    formatwarning, level, handlers = warnings.formatwarning, _LOG.level, [*_LOG.handlers]
     out: Any = Escaped(sys.stdout)
     err: Any = Escaped(sys.stderr, progress=True)
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        yield
+    warnings.formatwarning = in_one_line  # type: ignore[assignment]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            yield
+    finally:
+        warnings.formatwarning = formatwarning
+        _LOG.handlers[:] = handlers
+        _LOG.setLevel(level)
 
 
 def show_log(asked: bool) -> None:
@@ -75,17 +93,6 @@ def show_log(asked: bool) -> None:
 def log_is_shown() -> bool:
     """Return whether `show_log` was asked for."""
     return any(isinstance(handler, _Shown) for handler in _LOG.handlers)
-
-
-@contextlib.contextmanager
-def quiet_afterwards() -> Iterator[None]:
-    """Undo `show_log` at the end of the block."""
-    level, handlers = _LOG.level, [*_LOG.handlers]
-    try:
-        yield
-    finally:
-        _LOG.handlers[:] = handlers
-        _LOG.setLevel(level)
 
 
 class _Shown(logging.StreamHandler):
