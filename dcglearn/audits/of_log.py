@@ -42,12 +42,17 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         striking += _of_raters(agreement, 0.0 if fit is None else fit.error_rate)
     striking += cautions_of(log, inputs.fit)
     for rater, move in [*moves.items()][:1]:
-        much = _is_much(move, inputs)
-        (striking if much else notes).append(
-            f"{'one rater is' if much else 'no rater is'} shown to decide too much: without "
-            f"{rater}, who matters most, no gain or discount changes by more than "
-            f"{largest[rater]:.2g} (the best gain and the first discount are 1)"
-        )
+        change = f"{largest[rater]:.2g} (the best gain and the first discount are 1)"
+        if _is_much(move, inputs):
+            striking.append(
+                f"one rater is shown to decide too much: without {rater}, a gain or discount "
+                f"changes by {change}, more than half the width of its band"
+            )
+        else:
+            notes.append(
+                f"no rater is shown to decide too much: without {rater}, who matters most, no "
+                f"gain or discount changes by more than {change}"
+            )
 
     # lists that recur
     sides = list_numbers(log.preferred, log.other)
