@@ -217,14 +217,7 @@ class Model:
         errors, biases = np.zeros((2, n, n_judges))
         at = gains, discounts, powers, thresholds, errors, biases
         fill_points(self.layout, np.ascontiguousarray(thetas), *self.own, *at)
-        return Points(
-            gains,
-            discounts,
-            thresholds,
-            errors,
-            biases if self.sided else None,
-            None if self.power == 0 else powers,
-        )
+        return Points(gains, discounts, thresholds, errors, biases, powers)
 
     @cached_property
     def prior(self) -> Prior:

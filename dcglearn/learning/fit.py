@@ -197,14 +197,13 @@ class Fit:
     @property
     def position_bias(self) -> float:
         """Mean position bias of the judges; 0 where sides are not known."""
-        biases = self.points.biases
-        return 0.0 if biases is None else float(biases.mean())
+        return float(self.points.biases.mean())
 
     @property
     def rater_bias(self) -> dict[str, float]:
         """Position biases by rater, where the log names several and tells the order shown."""
-        biases = self.points.biases
-        return {} if biases is None else dict(zip(self.raters, biases[0].tolist(), strict=False))
+        biases = self.points.biases[0].tolist() if self.facts.sided else []
+        return dict(zip(self.raters, biases, strict=False))
 
     @property
     def tie_threshold(self) -> float:
@@ -273,15 +272,13 @@ def fit_dcg(
     options: DCGOptions,
     start: Fit | DCG | None = None,
     *,
-    source: Any = None,
     independent: bool = False,
 ) -> Fit:
     """Return the fit of gains, discounts and judges to pairs.
 
     It descends from many starts, or from the `start` alone: another fit, or a DCG; by default that
-    of the options. `source` has the `sums` that are fitted instead of the pairs'. Judgements that
-    are `independent` all count, however few their lists. Raise InputError if a parameter does not
-    suit the log.
+    of the options. Judgements that are `independent` all count, however few their lists. Raise
+    InputError if a parameter does not suit the log.
     """
     facts: Facts = pairs.facts
     shape = facts.n_grades, facts.depth
@@ -302,7 +299,7 @@ def fit_dcg(
     with one_blas_thread():
         model = _model(pairs, options, prior)
         searched = pairs.distinct() if isinstance(pairs, Pairs) else pairs
-        function = Objective(model, source or searched, n_effective / total)
+        function = Objective(model, searched, n_effective / total)
         if start is None:
             function, end = _fitted(function, known_starts(model))
         else:

@@ -32,7 +32,6 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.kernels.library import Argument, Bound, floats, function, int8s, int32s
 from dcglearn.learning.judgement_kernel import verdicts
-from dcglearn.learning.list_kernel import list_values
 from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import PreferencePairs
@@ -51,20 +50,19 @@ SMALL = 1 << 15
 """Of fewer judgements than this, equal ones are merged; samples of more are alike anyway."""
 
 judgement_sums = function(
-    "add_judgements * start stop .n grades .thresholds .judges order (depth) "
-    "f[n*grades]? f[n*depth]? f[n*depth*grades]? f[n]? f[n,thresholds] f[n,judges] f[n*judges]? "
+    "add_judgements * start stop .n .grades .thresholds .judges order "
+    "f[n,grades] f[n,depth] f[n]? f[n,thresholds] f[n,judges] f[n*judges]? "
     # the loss, its slopes, and its second derivatives
-    "f[n;n,depth,(order>0)*grades;n,(order>0)*(grades+depth+thresholds+3);"
+    "f[n;n,(order>0)*(grades+depth+thresholds+3);"
     "n,(order>1)*(grades+depth+thresholds+3),(order>1)*(grades+depth+thresholds+3);"
     # the kernel's own work
     "work_of_judgements(depth,grades,thresholds,judges)]!"
 )
 """The loss of judgements at B points and its derivatives: fields of `LossSums`, and working memory.
 
-Taken are the address of a bound log, the first judgement and the end; the number of grades, the
-order, and the number of positions; gains, shape (B, L), and discounts, (B, K), or else None twice
-and weights, (B, K, L), which have no curvature; powers, (B,), or None for 0; thresholds, (B, M +
-2); error rates and position biases, (B, R) each, or None for the latter.
+Taken are the address of a bound log, the first judgement and the end, and the order; gains, shape
+(B, L), discounts, (B, K), and powers, (B,), or None for 0; thresholds, (B, M + 2); error rates and
+position biases, (B, R) each, or None for the latter.
 """
 
 
@@ -74,18 +72,17 @@ class Points:
 
     With gains, shape (B, L), and discounts, (B, K), ``discounts * gains`` is the utility in units
     of the judges' noise; that of a list with n results counts ``n^-p`` times, where `powers`, (B,),
-    holds p, or is None for 0. Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the
-    strengths; ``t[0]`` is not used, ``t[M + 1]`` infinite. `errors`, (B, R), are the judges' error
-    rates; `biases`, (B, R), their position biases, in units of their noise, or None where sides are
-    not known.
+    holds p. Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the strengths; ``t[0]`` is not
+    used, ``t[M + 1]`` infinite. `errors`, (B, R), are the judges' error rates; `biases`, (B, R),
+    their position biases, in units of their noise.
     """
 
     gains: Floats
     discounts: Floats
     thresholds: Floats
     errors: Floats
-    biases: Floats | None = None
-    powers: Floats | None = None
+    biases: Floats
+    powers: Floats
 
     def __len__(self) -> int:
         return len(self.gains)
@@ -99,20 +96,12 @@ class Points:
     def dcg(self) -> DCG:
         """The DCG of the first point, with the best gain and the first discount 1."""
         gains, discounts = self.scaled
-        return DCG(gains[0], discounts[0], power=0.0 if self.powers is None else self.powers[0])
-
-    @property
-    def tables(self) -> tuple[Floats, Floats]:
-        """Values of grades and positions, as kernels over lists take them: see `list_kernel`."""
-        padded = np.zeros((len(self), self.gains.shape[1] + 1))
-        padded[:, 1:] = self.gains  # behind a zero for -1, a place without a result
-        return padded, self.discounts
+        return DCG(gains[0], discounts[0], power=self.powers[0])
 
     def values(self, lists: Grades) -> Floats:
         """Return the values of m lists, (B, m)."""
-        values: Floats = list_values(lists, *self.tables)
-        if self.powers is None:
-            return values
+        gains = np.pad(self.gains, [(0, 0), (0, 1)])  # the last is that of -1, no result
+        values: Floats = np.einsum("bmk,bk->bm", gains[:, lists], self.discounts)
         return values * np.maximum((lists >= 0).sum(axis=1), 1.0) ** -self.powers[:, None]
 
 
@@ -120,14 +109,13 @@ class Points:
 class LossSums(AddedByField):
     """Losses at B points, with their derivatives; parts add with ``+``.
 
-    `loss`, shape (B,), is the weighted sum over the pairs, `moment`, (B, K, L), its slope in W, and
-    `slopes`, (B, m), and `joint`, (B, m, m), its first and second derivatives in the L gains, the K
-    discounts, the power, the M + 2 thresholds, and the logit of error and the position bias that
-    the judges have in common, in this order.
+    `loss`, shape (B,), is the weighted sum over the pairs, and `slopes`, (B, m), and `joint`, (B,
+    m, m), are its first and second derivatives in the L gains, the K discounts, the power, the M +
+    2 thresholds, and the logit of error and the position bias that the judges have in common, in
+    this order.
     """
 
     loss: Floats
-    moment: Floats
     slopes: Floats
     joint: Floats
 
@@ -149,9 +137,7 @@ class RaterSums(AddedByField):
         n, n_raters = len(pairs), points.errors.shape[1]
         rater, way = np.broadcast_to(pairs.rater, n), np.broadcast_to(pairs.way, n)
         error, weight = points.errors[0][rater], np.broadcast_to(pairs.weight, n)
-        z = pairs.differences(points)[0]
-        if points.biases is not None:
-            z = z + way * points.biases[0][rater]
+        z = pairs.differences(points)[0] + way * points.biases[0][rater]
 
         # a tie lies within the first threshold
         level, thresholds = np.broadcast_to(pairs.level, n), points.thresholds[0]
@@ -221,11 +207,6 @@ class Pairs(Weighted):
     way: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, np.int8))
     facts: Facts | None = None
 
-    @classmethod
-    def plain(cls, first: Grades, second: Grades, weight: Floats) -> Pairs:
-        """Return preferences of one judge, without strengths."""
-        return Pairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
-
     def __len__(self) -> int:
         return len(self.first)
 
@@ -242,7 +223,20 @@ class Pairs(Weighted):
         Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
         other points.
         """
-        return _sums(self, _arguments(points, order))
+
+        def part(start: int, stop: int) -> LossSums:
+            return LossSums(*self._sums_of_rows(points, order, start, stop))
+
+        n = len(self)
+        return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+
+    def _sums_of_rows(self, points: Points, order: int, start: int, stop: int) -> list[Floats]:
+        """Return the loss of some rows at the points, and its derivatives up to the order."""
+        metric = points.gains, points.discounts, points.powers if points.powers.any() else None
+        # without known sides, there are no biases
+        judges = points.thresholds, points.errors, points.biases if self.way.any() else None
+        *sums, _ = judgement_sums(self.bound.address, start, stop, order, *metric, *judges)
+        return sums
 
     def sums_of_raters(self, points: Points) -> RaterSums:
         """Return the sums over each rater's judgements at one point."""
@@ -255,8 +249,7 @@ class Pairs(Weighted):
 
     def losses(self, points: Points) -> Floats:
         """Return the loss of each judgement at the points, shape (n, B)."""
-        log, arguments = self.bound.address, _arguments(points, VALUE)
-        rows = [judgement_sums(log, i, i + 1, *arguments)[0] for i in range(len(self))]
+        rows = [self._sums_of_rows(points, VALUE, i, i + 1)[0] for i in range(len(self))]
         return np.array(rows).reshape(len(self), len(points))
 
     def differences(self, points: Points) -> Floats:
@@ -266,7 +259,7 @@ class Pairs(Weighted):
     def gaps(self, dcg: DCG) -> Floats:
         """Return the difference of each pair by a DCG, shape (n,)."""
         none, powers = np.zeros((1, 1)), np.array([dcg.power])
-        at = Points(dcg.gains[None], dcg.discounts[None], none, none, powers=powers)
+        at = Points(dcg.gains[None], dcg.discounts[None], none, none, none, powers)
         return self.differences(at)[0]
 
     @cached_property
@@ -290,38 +283,6 @@ class Pairs(Weighted):
     def __getstate__(self) -> Fields:
         """Return the columns alone: addresses mean nothing to another process."""
         return {column.name: getattr(self, column.name) for column in fields(self)}
-
-
-def pair_loss(pairs: Pairs, weights: Floats, thresholds: Floats, errors: Floats) -> LossSums:
-    """Return loss and slopes of one utility `weights`, (K, L), in units of the judges' noise.
-
-    `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`. The
-    sums have no axis of points; there is no curvature, and no slope in gains and discounts.
-    """
-    of_one = np.ascontiguousarray(weights[None])
-    at = None, None, of_one, None, thresholds[None], errors[None], None
-    sums = _sums(pairs, (weights.shape[1], SLOPES, len(weights), *at))
-    return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
-
-
-def _arguments(points: Points, order: int) -> tuple[Any, ...]:
-    """Return what `judgement_sums` takes behind the rows."""
-    columns = points.gains, points.discounts, points.thresholds, points.errors
-    gains, discounts, thresholds, errors = map(np.ascontiguousarray, columns)
-    judges = thresholds, errors, points.biases
-    metric = gains, discounts, None, points.powers
-    return gains.shape[1], order, discounts.shape[1], *metric, *judges
-
-
-def _sums(pairs: Pairs, arguments: tuple[Any, ...]) -> LossSums:
-    """Return the sums for arguments of `judgement_sums` behind the rows."""
-
-    def part(start: int, stop: int) -> LossSums:
-        *sums, _ = judgement_sums(pairs.bound.address, start, stop, *arguments)
-        return LossSums(*sums)
-
-    n = len(pairs)
-    return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
 
 
 # from a log

@@ -68,7 +68,7 @@ class Posterior:
     @property
     def powers(self) -> Floats | None:
         """The powers of lengths, shape (B,); None where they are all 0."""
-        return self._points.powers
+        return self._points.powers if self._points.powers.any() else None
 
     def judges(self) -> JudgeDraws:
         """Return the draws as a metric's file holds them, with judges in the unit of `dcgs`."""
@@ -78,7 +78,7 @@ class Posterior:
             scale=points.discounts[:, 0] * points.gains[:, -1],
             tie_threshold=points.thresholds[:, 1] if self.model.ties else np.zeros(n),
             error_rate=points.errors.mean(axis=1),
-            bias=np.zeros(n) if points.biases is None else points.biases.mean(axis=1),
+            bias=points.biases.mean(axis=1),
             powers=self.powers,
         )
 

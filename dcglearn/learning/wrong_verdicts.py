@@ -41,8 +41,7 @@ def wrong_share(pairs: Pairs, points: Points) -> float:
 
     # what judges add to the difference of the lists
     rater = np.broadcast_to(decided.rater, n)
-    pull = 0.0 if points.biases is None else decided.way * points.biases[0][rater]
-
+    pull = decided.way * points.biases[0][rater]
     threshold = float(points.thresholds[0, 1])
     errors = points.errors[0][rater]
     wrong = wrong_chances(z, pull, threshold, errors)

@@ -356,14 +356,14 @@ def test_a_call_finds_lengths_and_makes_arrays():
 
 
 def test_a_call_finds_the_dimensions_of_arrays_and_makes_arrays_of_them():
-    lists, gains, discounts = np.array([[0, 1]], np.int8), np.eye(2, 3), np.ones((2, 2))
-    sizes = ".n .m .depth .width b[m,depth] f[n,width] f[n,depth]"
-    values = library.function(f"fill_values {sizes} f[n,m]!")
-    assert values(lists, gains, discounts).tolist() == [[0.0], [1.0]]
-    factors = library.function(f"fill_factors {sizes} f[n,m,width-1+depth]+")
-    assert factors(lists, gains, discounts).shape == (2, 1, 4)
+    gradients, hessians, far = np.array([[1.0, -2.0]]), np.eye(2)[None], np.full((1, 2), 9.0)
+    steps = library.function(
+        "dense_steps .n .p f[n,p] f[n,p,p] f[n,p] f[n,p] f[n] f[n] f[n,p]+ f[p*(p+1)]~ l[p]~"
+    )
+    given = gradients, hessians, -far, far, np.array([5.0])
+    assert steps(*given, np.zeros(1)).tolist() == [[-1.0, 2.0]]
     with pytest.raises(TypeError, match="takes 4 entries"):
-        factors(lists, gains, discounts[:1])
+        steps(gradients, hessians[:, :1], *given[2:], np.zeros(1))
 
     # several arrays in one piece of memory
     pairs, rest = library.function("elementary which .n f[n] f[2,2;n-4]!")(0, np.arange(5.0))
@@ -413,7 +413,8 @@ def test_pickled_judgements_hold_no_addresses_and_have_the_same_sums_elsewhere(t
     # Sums bind the columns; what is pickled is the same as before.
     before = pickle.dumps(pairs)
     thresholds = np.array([[0.0, 0.0, np.inf]])
-    points = Points(rng.random((1, 4)), rng.random((1, 3)), thresholds, 0.1 * rng.random((1, 2)))
+    judges = thresholds, 0.1 * rng.random((1, 2)), np.zeros((1, 2))
+    points = Points(rng.random((1, 4)), rng.random((1, 3)), *judges, np.zeros(1))
     own = pairs.sums(points, SLOPES)
     assert "bound" in vars(pairs) and "bound" not in pairs.__getstate__()
     assert pickle.dumps(pairs) == before
