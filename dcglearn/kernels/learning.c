@@ -185,16 +185,14 @@ EXPORT void chances(i64 n, in z, double threshold, in errors, out shares) {
 
 /* ---- Sums over judgements ---------------------------------------------------------------- */
 
-/* A log: addresses of its columns, as numbers of 8 bytes on every platform. Where `varies` is 0,
- * a column has one entry for all judgements. */
+/* A log: its columns, of which one that does not vary has one entry for all judgements. */
 typedef struct {
-    i64 depth, first, second, level, rater, weight, way;
+    i64 depth;
+    const int8_t *first, *second, *level, *way;
+    const int32_t *rater;
+    const double *weight;
     i64 level_varies, rater_varies, weight_varies, way_varies;
 } log_t;
-
-#define INT8S(address) ((const int8_t *)(intptr_t)(address))
-#define INT32S(address) ((const int32_t *)(intptr_t)(address))
-#define DOUBLES(address) ((const double *)(intptr_t)(address))
 
 /* The derivatives in what is common to the judges, their logit of error and their position bias:
  * once, twice, and in both; and in the power of lengths, the second as far as z is not linear in it.
@@ -268,8 +266,8 @@ INLINE void fill_differences(const log_t *restrict log, const point_t *restrict 
                              i64 stop, in table, out z) {
     const i64 depth = log->depth, width = p->width;
     for (i64 i = start; i < stop; i++) {
-        const int8_t *first = INT8S(log->first) + i * depth;
-        const int8_t *second = INT8S(log->second) + i * depth;
+        const int8_t *first = log->first + i * depth;
+        const int8_t *second = log->second + i * depth;
         double one = 0.0, other = 0.0;
         for (i64 k = 0; k < depth; k++) {
             one += table[k * width + 1 + first[k]];
@@ -289,8 +287,8 @@ INLINE void fill_differences_of_group(const log_t *restrict log, const point_t *
                                       i64 start, i64 stop, in tables, out z) {
     const i64 depth = log->depth, width = p->width;
     for (i64 i = start; i < stop; i++) {
-        const int8_t *first = INT8S(log->first) + i * depth;
-        const int8_t *second = INT8S(log->second) + i * depth;
+        const int8_t *first = log->first + i * depth;
+        const int8_t *second = log->second + i * depth;
         four one = {0}, next = {0}, other = {0}, other_next = {0};
         for (i64 k = 0; k < depth; k++) {
             const double *better = tables + (k * width + 1 + first[k]) * GROUP;
@@ -321,13 +319,13 @@ INLINE i64 fill_run(const log_t *restrict log, const point_t *restrict p, i64 st
     i64 m = 0;
     for (i64 i = start; i < stop; i++) {
         double z = differences[i - start], side = 0.0;
-        i64 r = INT32S(log->rater)[log->rater_varies ? i : 0];
+        i64 r = log->rater[log->rater_varies ? i : 0];
         if (p->biases) {
-            side = INT8S(log->way)[log->way_varies ? i : 0];
+            side = log->way[log->way_varies ? i : 0];
             z += side * p->biases[r];
         }
-        double v = DOUBLES(log->weight)[log->weight_varies ? i : 0], e = p->errors[r];
-        i64 level = one_level ? 1 : INT8S(log->level)[log->level_varies ? i : 0];
+        double v = log->weight[log->weight_varies ? i : 0], e = p->errors[r];
+        i64 level = one_level ? 1 : log->level[log->level_varies ? i : 0];
         double low = one_level ? low_of_one : p->thresholds[level > 1 ? level : 1];
 
         run->z[m] = z, run->e[m] = e, run->v[m] = v, run->side[m] = side;
@@ -405,8 +403,8 @@ static void add_slopes(const run_t *restrict run, const log_t *restrict log,
                        common_t *restrict common) {
     for (i64 i = 0; i < m; i++) {
         const i64 row = run->row[i];
-        const int8_t *first = INT8S(log->first) + row * p->depth;
-        const int8_t *second = INT8S(log->second) + row * p->depth;
+        const int8_t *first = log->first + row * p->depth;
+        const int8_t *second = log->second + row * p->depth;
         const of_length_t one = of_length(p, table, first), two = of_length(p, table, second);
         const double v = run->v[i], side = run->side[i], slope = v * run->of_z[i];
         const double of_first = one.factor * slope, of_second = two.factor * slope;
@@ -441,8 +439,8 @@ static void add_products(const run_t *restrict run, const log_t *restrict log,
     zero(u, width * RUN);
     for (i64 i = 0; i < m; i++) {
         const i64 row = run->row[i];
-        const int8_t *first = INT8S(log->first) + row * p->depth;
-        const int8_t *second = INT8S(log->second) + row * p->depth;
+        const int8_t *first = log->first + row * p->depth;
+        const int8_t *second = log->second + row * p->depth;
         const of_length_t one = of_length(p, table, first), two = of_length(p, table, second);
         const double of_first = one.factor, of_second = two.factor;
         u[power * RUN + i] = two.log * two.value - one.log * one.value;
@@ -645,16 +643,24 @@ EXPORT i64 work_of_judgements(i64 depth, i64 n_grades, i64 n_thresholds, i64 n_j
 
 /* Set the losses of judgements at B points, and their derivatives up to an order.
  *
+ * The columns of the log are those of Pairs, with an entry for each judgement or, if they do not
+ * vary, one for all.
  * Gains have shape (B, L), discounts (B, K); the values of lists with n results count n^-p times, p
  * being `powers`, (B,), or 0 where this is NULL; thresholds have shape (B, M + 2), error rates
  * (B, R), and position biases (B, R), or NULL. `memory` is set to loss, (B,), and, with slopes,
  * slopes, (B, m), and, with curvature, joint, (B, m, m), one behind another; see LossSums. What is
  * behind these is work_of_judgements. */
-EXPORT void add_judgements(const log_t *log, i64 start, i64 stop, i64 n, i64 n_grades,
-                           i64 n_thresholds, i64 n_judges, i64 order, const double *gains,
+EXPORT void add_judgements(i64 start, i64 stop, i64 level_varies, i64 rater_varies,
+                           i64 weight_varies, i64 way_varies, i64 n, i64 depth, i64 n_grades,
+                           i64 n_thresholds, i64 n_judges, i64 order, const int8_t *first,
+                           const int8_t *second, const int8_t *level, const int32_t *rater,
+                           const double *weight, const int8_t *way, const double *gains,
                            const double *discounts, const double *powers, const double *thresholds,
                            const double *errors, const double *biases, double *memory) {
-    const i64 depth = log->depth, width = n_grades + 1, size = width + depth + 1;
+    const log_t all = {depth,  first,        second,       level,         way,       rater,
+                       weight, level_varies, rater_varies, weight_varies, way_varies},
+                *log = &all;
+    const i64 width = n_grades + 1, size = width + depth + 1;
     const i64 columns = size + n_thresholds, m = columns + 1;
 
     /* Where each sum stands, and each piece of memory. */

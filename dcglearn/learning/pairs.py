@@ -11,9 +11,9 @@ sum of the losses of its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, reduce
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,11 @@ from dcglearn.foundation.validation import (
     MAX_GRADES,
     UNKNOWN,
     Counts,
-    Fields,
     Floats,
     Grades,
     Indices,
 )
-from dcglearn.kernels.library import Argument, Bound, floats, function, int8s, int32s
+from dcglearn.kernels.library import function
 from dcglearn.learning.judgement_kernel import verdicts
 from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.columns import ties_of
@@ -50,7 +49,9 @@ SMALL = 1 << 15
 """Of fewer judgements than this, equal ones are merged; samples of more are alike anyway."""
 
 judgement_sums = function(
-    "add_judgements * start stop .n .grades .thresholds .judges order "
+    "add_judgements start stop levels raters weights ways .n .depth .grades .thresholds .judges "
+    "order b[stop*depth] b[stop*depth] b[min(stop,stop**levels)] i[min(stop,stop**raters)] "
+    "f[min(stop,stop**weights)] b[min(stop,stop**ways)] "
     "f[n,grades] f[n,depth] f[n]? f[n,thresholds] f[n,judges] f[n*judges]? "
     # the loss, its slopes, and its second derivatives
     "f[n;n,(order>0)*(grades+depth+thresholds+3);"
@@ -60,9 +61,10 @@ judgement_sums = function(
 )
 """The loss of judgements at B points and its derivatives: fields of `LossSums`, and working memory.
 
-Taken are the address of a bound log, the first judgement and the end, and the order; gains, shape
-(B, L), discounts, (B, K), and powers, (B,), or None for 0; thresholds, (B, M + 2); error rates and
-position biases, (B, R) each, or None for the latter.
+Taken are the first judgement and the end, whether level, rater, weight and way vary, and the order;
+lists and these columns, as in `Pairs`; gains, shape (B, L), discounts, (B, K), and powers, (B,), or
+None for 0; thresholds, (B, M + 2); error rates and position biases, (B, R) each, or None for the
+latter.
 """
 
 
@@ -101,8 +103,11 @@ class Points:
     def values(self, lists: Grades) -> Floats:
         """Return the values of m lists, (B, m)."""
         gains = np.pad(self.gains, [(0, 0), (0, 1)])  # the last is that of -1, no result
-        values: Floats = np.einsum("bmk,bk->bm", gains[:, lists], self.discounts)
-        return values * np.maximum((lists >= 0).sum(axis=1), 1.0) ** -self.powers[:, None]
+        values = np.zeros((len(self), len(lists)))
+        for column, discount in zip(lists.T, self.discounts.T, strict=True):
+            values += discount[:, None] * gains[:, column]
+        factors: Floats = np.maximum((lists >= 0).sum(axis=1), 1.0) ** -self.powers[:, None]
+        return values * factors
 
 
 @dataclass(frozen=True)
@@ -232,10 +237,13 @@ class Pairs(Weighted):
 
     def _sums_of_rows(self, points: Points, order: int, start: int, stop: int) -> list[Floats]:
         """Return the loss of some rows at the points, and its derivatives up to the order."""
+        columns = self.level, self.rater, self.weight, self.way
+        varies = [int(len(column) > 1) for column in columns]
         metric = points.gains, points.discounts, points.powers if points.powers.any() else None
         # without known sides, there are no biases
         judges = points.thresholds, points.errors, points.biases if self.way.any() else None
-        *sums, _ = judgement_sums(self.bound.address, start, stop, order, *metric, *judges)
+        rows = start, stop, *varies, order, self.first, self.second, *columns
+        *sums, _ = judgement_sums(*rows, *metric, *judges)
         return sums
 
     def sums_of_raters(self, points: Points) -> RaterSums:
@@ -261,28 +269,6 @@ class Pairs(Weighted):
         none, powers = np.zeros((1, 1)), np.array([dcg.power])
         at = Points(dcg.gains[None], dcg.discounts[None], none, none, none, powers)
         return self.differences(at)[0]
-
-    @cached_property
-    def bound(self) -> Bound:
-        """The columns as the kernel takes them."""
-        # the lists
-        first, second = map(np.ascontiguousarray, (self.first, self.second))
-        n, depth = first.shape
-        arrays: list[tuple[Argument, NDArray[Any], int]]
-        arrays = [(int8s, first, n * depth), (int8s, second, n * depth)]
-
-        # columns with one entry for each judgement, or one for all
-        columns: list[tuple[Argument, NDArray[Any]]]
-        columns = [(int8s, self.level), (int32s, self.rater), (floats, self.weight)]
-        columns += [(int8s, self.way)]
-        varies = tuple(int(len(column) > 1) for _, column in columns)
-        for (check, column), each in zip(columns, varies, strict=True):
-            arrays.append((check, column, n if each else min(n, 1)))
-        return Bound((depth,), arrays, varies)
-
-    def __getstate__(self) -> Fields:
-        """Return the columns alone: addresses mean nothing to another process."""
-        return {column.name: getattr(self, column.name) for column in fields(self)}
 
 
 # from a log
@@ -386,11 +372,9 @@ def coded(log: PreferencePairs, facts: Facts) -> Pairs:
 
 def known_or_none(lists: Grades) -> Grades:
     """Return lists as learning takes them: unknown grades count as the worst, -1 is no result."""
-    if lists.min(initial=0) >= 0:
-        return lists
     codes = np.arange(MAX_GRADES + 2).astype(np.int8)
     codes[[EMPTY, UNKNOWN]] = -1, 0
-    return codes[lists]
+    return np.ascontiguousarray(codes[lists] if lists.min(initial=0) < 0 else lists)
 
 
 def _strength(log: PreferencePairs) -> Floats | None:

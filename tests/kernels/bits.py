@@ -135,11 +135,13 @@ def case_of(rng, i):
 def add_judgements(digests, rng, case):
     """Add sums over the judgements of each order, whole and in part."""
     n = case.lists.shape[1]
-    log = Pairs(*case.lists, *case.columns).bound
+    log = Pairs(*case.lists, *case.columns)
+    columns = log.level, log.rater, log.weight, log.way
+    varies = [int(len(column) > 1) for column in columns]
     for order in (VALUE, SLOPES, CURVATURE):
         for rows in ((0, n), (n // 3, n - n // 4)):
-            how = order, case.gains, case.discounts, *case.judges
-            *sums, _ = pairs.judgement_sums(log.address, *rows, *how)
+            given = log.first, log.second, *columns, case.gains, case.discounts, *case.judges
+            *sums, _ = pairs.judgement_sums(*rows, *varies, order, *given)
             digests.add("add_judgements", *sums)
 
 

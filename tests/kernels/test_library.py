@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,6 @@ import pytest
 
 from dcglearn.foundation.version import __version__
 from dcglearn.kernels import build, library
-from dcglearn.learning.pairs import SLOPES, Pairs, Points
 from tests.tables import table
 
 PACKAGE = Path(library.__file__).parents[1]
@@ -288,7 +286,8 @@ def test_arrays_that_are_too_short_are_refused(argument):
 
 def test_arrays_of_the_type_and_length_are_taken_where_they_lie(argument):
     check, dtype = argument
-    seen = library.function("elementary which n * *")
+    types = [*2 * [library.COUNT], *2 * [library.ARRAY]]
+    seen = library.plain_function("elementary", types, None)
     for shape in ((0,), (3,), (2, 3), (), (1, 1, 1)):
         array = np.zeros(shape, dtype)
         for writeable in (True, False):
@@ -382,50 +381,6 @@ def test_a_chunk_is_given_first_and_memory_is_made_for_the_call():
     scores, gains, offsets = np.array([9.0, 1.0]), np.array([3.0, 0.0]), np.array([0, 2])
     arrays = scores, gains, offsets, np.array([1.0, 0.5]), np.array([2.0]), np.zeros(2)
     assert kernel(0, 2, 2, 1e-3, *arrays) == pytest.approx(6.0)
-
-
-def test_bound_arrays_are_checked(argument):
-    check, dtype = argument
-    table = np.zeros((4, 6), dtype)
-    for array, size in ((table.T, 24), (table, 25), (table.astype(np.complex128), 24)):
-        with pytest.raises(TypeError, match="a kernel takes"):
-            library.Bound((1,), ((check, array, size),))
-    library.Bound((1,), ((check, table, 24),), (2, 3))
-
-
-# Judgements that go to other processes.
-
-SUMS = """
-import pickle, sys
-with open(sys.argv[1], "rb") as file:
-    pairs, points, order = pickle.load(file)
-sums = pairs.sums(points, order)
-sys.stdout.buffer.write(pickle.dumps(vars(sums)))
-"""
-
-
-def test_pickled_judgements_hold_no_addresses_and_have_the_same_sums_elsewhere(tmp_path):
-    rng = np.random.default_rng(0)
-    lists = rng.integers(-1, 4, (2, 500, 3)).astype(np.int8)
-    level, rater = np.ones(1, np.int8), rng.integers(0, 2, 500).astype(np.int32)
-    pairs = Pairs(*lists, level, rater, rng.random(500))
-
-    # Sums bind the columns; what is pickled is the same as before.
-    before = pickle.dumps(pairs)
-    thresholds = np.array([[0.0, 0.0, np.inf]])
-    judges = thresholds, 0.1 * rng.random((1, 2)), np.zeros((1, 2))
-    points = Points(rng.random((1, 4)), rng.random((1, 3)), *judges, np.zeros(1))
-    own = pairs.sums(points, SLOPES)
-    assert "bound" in vars(pairs) and "bound" not in pairs.__getstate__()
-    assert pickle.dumps(pairs) == before
-
-    # Another process, to which these addresses mean nothing, has the same sums.
-    file = tmp_path / "pairs.pickle"
-    file.write_bytes(pickle.dumps((pairs, points, SLOPES)))
-    command = [sys.executable, "-c", SUMS, str(file)]
-    there = pickle.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    for name, array in vars(own).items():
-        assert there[name].tobytes() == array.tobytes(), name
 
 
 def test_the_command_line_refuses_a_missing_library_in_one_line(tmp_path):

@@ -145,9 +145,9 @@ def test_the_tests_of_the_kernels_are_clean(sanitized):
 
 SHORT = """
 import numpy as np
-from dcglearn.kernels.library import function
+from dcglearn.kernels.library import ARRAY, COUNT, plain_function
 
-elementary = function("elementary which n * *")
+elementary = plain_function("elementary", [COUNT, COUNT, ARRAY, ARRAY], None)
 x, y = np.zeros(1000), np.zeros(1000)
 whole = {whole}
 if whole == "x":

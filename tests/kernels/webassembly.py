@@ -7,7 +7,6 @@ WebAssembly's memory, and back afterwards.
 
 import ctypes
 import sys
-from array import array as numbers
 from pathlib import Path
 
 import wasmtime
@@ -91,28 +90,6 @@ class Argument:
             machine.read(self._array.ctypes.data, place, self._array.nbytes)
 
 
-class Bound(Argument):
-    """Arrays that stay: here they go along with every call, and the struct of their places."""
-
-    def __init__(self, first, arrays, last=()):
-        self._parts = first, [argument(array, size) for argument, array, size in arrays], last
-
-    @property
-    def address(self):
-        """The struct itself, which is copied when it is called with."""
-        return self
-
-    def put(self, machine):
-        """Copy the arrays and the struct, and return the struct's place."""
-        first, arrays, last = self._parts
-        struct = numbers("q", [*first, *(array.put(machine) for array in arrays), *last])
-        address, length = struct.buffer_info()
-        return machine.write(address, length * struct.itemsize)
-
-    def get_back(self, machine, place):
-        """Leave the arrays as they are: no kernel changes them."""
-
-
 def replace_library(machine: Machine) -> None:
     """Let the loader's functions call the machine."""
 
@@ -130,7 +107,7 @@ def replace_library(machine: Machine) -> None:
 
         return argument
 
-    library.plain_function, library.Bound = plain_function, Bound
+    library.plain_function = plain_function
     library._from_buffer = Argument
     for letter, (name, _) in library._TYPES.items():
         setattr(library, name, checked(getattr(library, name)))
