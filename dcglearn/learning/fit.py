@@ -90,9 +90,8 @@ class Fit:
     `function` is the objective, on the log's pairs row by row, `theta`, shape (p,), its parameters
     at the fit, and `objective` its value there. The DCG is that of these parameters, or the mean of
     the `members`, of which it is the first. `points` are this metric and its judges, `raters` names
-    these, if several. `weighed_on` is the weight of the judgements; `wrong_share` that of
-    `wrong_verdicts`, `contrary` are raters who contradict the others. `cautions` are warnings of
-    the log, `unconverged` warns of a descent that stopped too early, or is empty. `log_evidence` is
+    these, if several. `weighed_on` is the weight of the judgements. `cautions` are warnings of the
+    log, `unconverged` warns of a descent that stopped too early, or is empty. `log_evidence` is
     that of free curves and fixed metrics together, and `lead` by how much another form of metric
     had more than the plain one, None where only one was fitted (`weighing.learned`).
     """
@@ -117,8 +116,6 @@ class Fit:
     facts: Facts
     members: tuple[Member, ...] = ()
     # what is said of it
-    wrong_share: float = 0.0
-    contrary: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     unconverged: str = ""
     log_evidence: float = 0.0
@@ -209,6 +206,17 @@ class Fit:
     def tie_threshold(self) -> float:
         """Utility difference up to which ties are likely, in units of the noise; 0 without ties."""
         return float(self.points.thresholds[0, 1]) if self.ties else 0.0
+
+    @cached_property
+    def wrong_share(self) -> float:
+        """The share of decided judgements that is expected to name the worse list."""
+        return wrong_share(self.pairs.thinned(SAMPLE), self.points)
+
+    @cached_property
+    def contrary(self) -> tuple[str, ...]:
+        """The names of raters who contradict the others."""
+        contrary = contrary_raters(self.pairs.thinned(SAMPLE), self.points)
+        return tuple(compress(self.raters, contrary))
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
@@ -309,11 +317,7 @@ def fit_dcg(
         message = "%s loss: objective %.6g, the log counts as %.0f judgements"
         _LOG.log(level, message, options.loss, end.value, n_effective)
 
-        # how often verdicts are wrong, and whose
-        sample = pairs.thinned(SAMPLE)
-        points = function.model.points(theta[None])
-        wrong, contrary = wrong_share(sample, points), contrary_raters(sample, points)
-
+    points = function.model.points(theta[None])
     n_free = model.n_grades - 2 + model.depth
     return Fit(
         options=options,
@@ -328,9 +332,7 @@ def fit_dcg(
         n_iter=end.n_iter,
         weighed_on=total,
         facts=facts,
-        wrong_share=wrong,
         # what is said of it
-        contrary=tuple(compress(facts.raters, contrary)),
         cautions=_cautions(n_effective, n_free),
         unconverged=_unconverged(end),
     )

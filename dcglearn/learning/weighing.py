@@ -22,8 +22,6 @@ from dcglearn.learning.fit import FREE, LLM, NEAR_LLM, OF_LENGTH, PRIOR, Fit, Me
 from dcglearn.learning.objective import Objective, PairSource
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.search import descend
-from dcglearn.learning.wrong_verdicts import wrong_share
-from dcglearn.logs.thinning import SAMPLE
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 EVEN = 100.0
@@ -96,14 +94,12 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
         mean = mean_dcg(members)
         theta = with_curves(model, fit.theta, mean)
         points = model.points(judged(sampled(fit.function), theta[None]))
-        wrong = wrong_share(fit.pairs.thinned(SAMPLE), points)
 
     return replace(
         fit,
         dcg=replace(fit.dcg, gains=mean.gains, discounts=mean.discounts, power=mean.power),
         points=points,
         members=tuple(members),
-        wrong_share=wrong,
         log_evidence=log_evidence,
     )
 
