@@ -45,29 +45,23 @@ class Annealing:
 ANNEALING = Annealing()
 """The schedule of every population."""
 
-MOST_JUDGED = 1 << 12
-"""Judgements of the sample that stands for a long log."""
+JUDGED = 3_000
+"""Judgements of the sample that stands for a long log, at least; fewer than twice as many."""
 
 LEAST_CURVATURE = 0.1
 """Curvatures of the objective below this count as this: the prior's are rarely smaller."""
 
 
-def sampled(objective: Objective, most: int = MOST_JUDGED) -> Objective:
-    """Return the objective on at most `most` judgements, at even steps of the total weight.
+def sampled(objective: Objective, n: int = JUDGED) -> Objective:
+    """Return the objective on about `n` distinct judgements, at least n and fewer than 2n.
 
-    They count for as much as all, but at most for one each. Of few, equal ones are summed and all
-    are sorted, so that draws are the same however they come.
+    They count for as much as all; those of a sample at most for one each on average, or as much as
+    in the whole. Of few judgements, equal ones are summed and all are sorted, so that draws are the
+    same however they come.
     """
-    pairs = objective.pairs.thinned(16 * most)
-    if len(pairs) <= SMALL:
-        pairs = pairs.merged()
-    if len(pairs) > most:
-        ends = np.cumsum(pairs.weights)
-        steps = ends[-1] * (np.arange(most) + 0.5) / most
-        rows, times = np.unique(np.searchsorted(ends, steps), return_counts=True)
-        pairs = pairs.at(rows, weight=times.astype(np.float64))
-    for_all = objective.share * objective.pairs.total_weight / pairs.total_weight
-    return replace(objective, pairs=pairs, share=min(for_all, max(objective.share, 1.0)))
+    pairs = objective.pairs.thinned(SMALL // 2).merged().thinned(n)
+    sample, one_each = objective.on(pairs), len(pairs) / pairs.total_weight
+    return replace(sample, share=min(sample.share, max(objective.share, one_each)))
 
 
 def free_population(

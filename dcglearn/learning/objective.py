@@ -96,11 +96,12 @@ class Objective:
 
     def thinned(self, n: int) -> Objective:
         """Return the objective on about `n` judgements, which weigh as much as all together."""
-        if len(self.pairs) < 2 * n:
-            return self
-        few = self.pairs.thinned(n)
-        share = self.share * self.pairs.total_weight / few.total_weight
-        return replace(self, pairs=few, share=share)
+        return self if len(self.pairs) < 2 * n else self.on(self.pairs.thinned(n))
+
+    def on(self, sample: Pairs) -> Objective:
+        """Return the objective on a sample, which weighs as much as all judgements."""
+        share = self.share * self.pairs.total_weight / sample.total_weight
+        return replace(self, pairs=sample, share=share)
 
     def at(self, thetas: Floats, order: int) -> Local:
         """Return the objective as far as the order of the sums goes."""
