@@ -243,22 +243,22 @@ class Model:
 
         # their differences are bends; their means are charged as strongly as the ridge
         bends = [(np.diff(rows, axis=0), np.diff(offsets)) for rows, offsets in slopes]
-        normals = []
+        normals: list[Normal] = []
         for (rows, offsets), (mean, spread) in zip(slopes, means, strict=True):
             if len(rows):
                 strength = np.sqrt(self.ridge) / spread
                 whole = strength * rows.mean(axis=0)[None]
-                normals.append(Normal(whole, strength * (offsets.mean() + mean), 1.0))
+                normals.append((whole, strength * (offsets.mean() + mean), 1.0))
 
         # all else is normal too; only differences of alpha matter, so their mean is held
         normals += [
-            Normal(unit[at.alpha].mean(axis=0)[None], 0.0, 1.0),
-            Normal(unit[at.sharpness], self.centre, PRIOR.sharpness_spread),
-            Normal(unit[at.error], *PRIOR.error),
-            Normal(unit[at.empty], self.empty, PRIOR.empty_spread),
-            Normal(unit[at.power], *PRIOR.power),
-            Normal(unit[at.bias], 0.0, BIAS_SPREAD),
-            Normal(unit[at.thresholds], 0.0, PRIOR.threshold_spread),
+            (unit[at.alpha].mean(axis=0)[None], 0.0, 1.0),
+            (unit[at.sharpness], self.centre, PRIOR.sharpness_spread),
+            (unit[at.error], *PRIOR.error),
+            (unit[at.empty], self.empty, PRIOR.empty_spread),
+            (unit[at.power], *PRIOR.power),
+            (unit[at.bias], 0.0, BIAS_SPREAD),
+            (unit[at.thresholds], 0.0, PRIOR.threshold_spread),
         ]
         return Prior.of(bends, normals, self.ridge)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Fields, Floats, InputError
+from dcglearn.foundation.validation import EMPTY, Counts, Fields, Floats, InputError
 from dcglearn.learning.curves import Model, empty_gain, known_curves, log_curves
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.judgement_kernel import chances
@@ -389,16 +389,13 @@ def _warm_start(
         return function, [model.starts(metric, softer, empty) for softer in SOFTER]
 
     # a fit of another kind of log has other parameters
-    if start.function.model.places != model.places:
+    if start.model.places != model.places:
         return _warm_start(function, facts, start.dcg)
     if facts.raters:
-        before = start.function.model
-        of_rater = {name: i for i, name in enumerate(start.raters)}
-
-        # a rater who is new, or a start without any, is like the common judge
-        at = [of_rater.get(name, -1) for name in facts.raters]
-        known = before.own if of_rater else before.own[:, :0]
-        model = replace(model, own=np.pad(known, [(0, 0), (0, 1)]).take(at, axis=1))
+        # a rater who is new is like the common judge
+        known = dict(zip(start.raters, start.model.own.T, strict=False))
+        own = np.stack([known.get(name, np.zeros(2)) for name in facts.raters], axis=1)
+        model = replace(model, own=own)
     return replace(function, model=model), [start.theta[None]]
 
 
@@ -445,8 +442,11 @@ def log_sharpness(sample: Pairs, prior: DCG | None, power: float) -> float:
     shape = sample.facts.n_grades, sample.facts.depth
     reference = replace(DCG.standard(*shape) if prior is None else prior, power=power)
     size = float(reference.discounts.sum() * np.ptp(reference.gains))
-    squares = sample.gaps(reference) ** 2
-    typical = np.sqrt(np.average(squares, weights=sample.weights)) / size
+    first, second = (
+        reference.score(np.where(lists < 0, EMPTY, lists))
+        for lists in (sample.first, sample.second)
+    )
+    typical = np.sqrt(np.average((first - second) ** 2, weights=sample.weights)) / size
     return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
 
 

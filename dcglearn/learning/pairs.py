@@ -264,12 +264,6 @@ class Pairs(Weighted):
         """Return z of each pair at the points, without position bias, shape (B, n)."""
         return points.values(self.first) - points.values(self.second)
 
-    def gaps(self, dcg: DCG) -> Floats:
-        """Return the difference of each pair by a DCG, shape (n,)."""
-        none, powers = np.zeros((1, 1)), np.array([dcg.power])
-        at = Points(dcg.gains[None], dcg.discounts[None], none, none, none, powers)
-        return self.differences(at)[0]
-
 
 # from a log
 

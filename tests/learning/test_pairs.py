@@ -285,7 +285,8 @@ def test_values_of_lists_are_those_of_the_dcg():
         dcg = DCG(points.gains[b], points.discounts[b], power=points.powers[b])
         scores = dcg.score(np.where(lists < 0, -2, lists))
         np.testing.assert_allclose(values[b], scores, rtol=1e-12)
-        np.testing.assert_allclose(pairs.gaps(dcg), scores[:15] - scores[15:], atol=1e-12)
+        gaps = pairs.differences(points)[b]
+        np.testing.assert_allclose(gaps, scores[:15] - scores[15:], atol=1e-12)
 
 
 # Parts, merging and samples.
@@ -410,8 +411,11 @@ def test_unknown_grades_are_the_worst_and_empty_places_are_no_results():
     np.testing.assert_array_equal(pairs.first, [[2, 1], [0, -1]])
     np.testing.assert_array_equal(pairs.second, [[1, -1], [0, -1]])
     assert pairs.facts.n_empty == (2, 1)
+    none = np.zeros((1, 1))
     for dcg in (DCG([-1, 1, 3], [1, 0.5]), DCG([-1, 1, 3], [1, 0.5], power=0.5)):
-        np.testing.assert_allclose(pairs.gaps(dcg), dcg.score(log.preferred) - dcg.score(log.other))
+        curves, powers = (dcg.gains[None], dcg.discounts[None]), np.array([dcg.power])
+        gaps = pairs.differences(Points(*curves, none, none, none, powers))[0]
+        np.testing.assert_allclose(gaps, dcg.score(log.preferred) - dcg.score(log.other))
 
 
 def test_nothing_to_learn_from_is_refused():
