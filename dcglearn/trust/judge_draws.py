@@ -35,11 +35,6 @@ def with_judges(fit: Fit, log: Preferences) -> Fit:
         grades=tuple(grades[grades >= 0].tolist()),
         depth=int(np.flatnonzero((lists > EMPTY).any(axis=0)).max(initial=-1)) + 1,
     )
-    return judged_by(fit, judges)
-
-
-def judged_by(fit: Fit, judges: Judges) -> Fit:
-    """Return a fit whose metric has these judges."""
     return replace(fit, dcg=replace(fit.dcg, judges=judges))
 
 
