@@ -442,10 +442,8 @@ def log_sharpness(sample: Pairs, prior: DCG | None, power: float) -> float:
     shape = sample.facts.n_grades, sample.facts.depth
     reference = replace(DCG.standard(*shape) if prior is None else prior, power=power)
     size = float(reference.discounts.sum() * np.ptp(reference.gains))
-    first, second = (
-        reference.score(np.where(lists < 0, EMPTY, lists))
-        for lists in (sample.first, sample.second)
-    )
+    sides = sample.first, sample.second
+    first, second = (reference.score(np.where(lists < 0, EMPTY, lists)) for lists in sides)
     typical = np.sqrt(np.average((first - second) ** 2, weights=sample.weights)) / size
     return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
 

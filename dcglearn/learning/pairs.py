@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,13 +139,12 @@ class RaterSums(AddedByField):
     @classmethod
     def of(cls, pairs: Pairs, points: Points) -> Self:
         """Return the sums over pairs at one point."""
-        n, n_raters = len(pairs), points.errors.shape[1]
-        rater, way = np.broadcast_to(pairs.rater, n), np.broadcast_to(pairs.way, n)
-        error, weight = points.errors[0][rater], np.broadcast_to(pairs.weight, n)
+        level, rater, weight, way = pairs.columns
+        n_raters, error = points.errors.shape[1], points.errors[0][rater]
         z = pairs.differences(points)[0] + way * points.biases[0][rater]
 
         # a tie lies within the first threshold
-        level, thresholds = np.broadcast_to(pairs.level, n), points.thresholds[0]
+        thresholds = points.thresholds[0]
         low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
         _, first, second = verdicts(z, low, high, level == 0, error)
 
@@ -214,6 +213,12 @@ class Pairs(Weighted):
 
     def __len__(self) -> int:
         return len(self.first)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """Level, rater, weight and way of each judgement, shape (n,) each."""
+        own = self.level, self.rater, self.weight, self.way
+        return tuple(np.broadcast_to(column, len(self)) for column in own)
 
     def distinct(self) -> Pairs:
         """Return the distinct judgements of few, so that a fit is the same however they repeat."""
