@@ -85,10 +85,7 @@ class Objective:
 
     def values(self, thetas: Floats) -> Floats:
         """Return the objective at parameters, shape (B, p)."""
-        at_once = 32  # more need more memory than is near the processor
-        groups = [thetas[i : i + at_once] for i in range(0, len(thetas), at_once)]
-        values: Floats = np.concatenate([self.at(group, VALUE).value for group in groups])
-        return values
+        return self.at(thetas, VALUE).value
 
     def lowest(self, thetas: Floats, n: int) -> Floats:
         """Return the n parameters with the lowest values, lowest first."""
