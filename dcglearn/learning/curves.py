@@ -225,11 +225,13 @@ class Model:
         at = self.places
         unit = np.eye(at.n)
 
-        # slopes of the two curves, less those of straight lines, or of the target
+        # slopes of the two curves, less those of straight lines
         falls = np.diff(np.log(np.arange(1.0, self.depth + 1)))  # of the discounts 1/r
         means = [PRIOR.gain_slope, PRIOR.discount_slope if self.falling else PRIOR.free_slope]
         of_gains = np.zeros(self.n_grades - 1)
         of_discounts = np.log(falls) if self.falling else np.zeros(self.depth - 1)
+
+        # a target has slopes of its own
         if self.target is not None:
             of_gains, of_discounts = np.split(self.target, [self.n_grades - 1])
             if self.falling:

@@ -313,7 +313,9 @@ def fit_dcg(
         else:
             function, end = _fitted(*_warm_start(function, facts, start), searches=0)
         theta = end.theta[end.best]
-        level = logging.INFO if start is None else logging.DEBUG  # folds have many warm fits
+
+        # folds have many warm fits
+        level = logging.INFO if start is None else logging.DEBUG
         message = "%s loss: objective %.6g, the log counts as %.0f judgements"
         _LOG.log(level, message, options.loss, end.value, n_effective)
 

@@ -88,6 +88,8 @@ def solve(
         sample = pairs.thinned(SAMPLE)
         of_all = C * pairs.total_weight / sample.total_weight
         start = solve(sample, n_grades, of_all, tol=1e-3, **how).weights
+
+    # then exactly
     try:
         return newton(pairs.evaluate, shape, C, start=start, tol=tol, **how)
     except (np.linalg.LinAlgError, FloatingPointError) as error:

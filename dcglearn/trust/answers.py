@@ -256,6 +256,8 @@ def fit_answers(answers: Answers, options: DCGOptions) -> Fit:
         assert pairs.facts is not None
         lists, right = known_or_none(answers.lists), answers.right[alone]
         asked, nothing = lists[alone], np.full_like(lists[alone], -1)
+
+        # right, then wrong, each by its share
         pairs = pairs.changed(
             first=np.concatenate([lists[rows], asked, nothing]),
             second=np.concatenate([lists[wrong], nothing, asked]),

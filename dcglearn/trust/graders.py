@@ -333,6 +333,8 @@ def compare_graders(
         warnings.simplefilter("ignore", UserWarning)
         of_folds = starmap(values_without, parts)
         frame = held_out_frame(first, None, parts, of_folds, "held out")
+
+    # of the pairs that a fold held out
     at, right = frame.rows, frame.right
     frame = replace(frame, clusters=(clusters[0][at], clusters[1][at]))
 
