@@ -171,14 +171,6 @@ EXPORT void verdicts(i64 n, in z, in low, in high, const int8_t *restrict is_tie
     }
 }
 
-/* Log probabilities of preferences of the first list, and their slopes in z and the error rate. */
-EXPORT void log_chances(i64 n, in z, double error, out logs, out of_z, out of_error) {
-    for (i64 i = 0; i < n; i++) {
-        verdict_t v = preference(z[i], error);
-        logs[i] = v.log, of_z[i] = -v.z, of_error[i] = -v.e;
-    }
-}
-
 /* Probabilities of a preference of the first list, a tie and the second list, (n, 3). */
 EXPORT void chances(i64 n, in z, double threshold, in errors, out shares) {
     int kind = kind_of_level(threshold, INFINITE, 0);
@@ -193,16 +185,14 @@ EXPORT void chances(i64 n, in z, double threshold, in errors, out shares) {
 
 /* ---- Sums over judgements ---------------------------------------------------------------- */
 
-/* A log: addresses of its columns, as numbers of 8 bytes on every platform. Where `varies` is 0,
- * a column has one entry for all judgements. */
+/* A log: its columns, of which one that does not vary has one entry for all judgements. */
 typedef struct {
-    i64 depth, first, second, level, rater, weight, way;
+    i64 depth;
+    const int8_t *first, *second, *level, *way;
+    const int32_t *rater;
+    const double *weight;
     i64 level_varies, rater_varies, weight_varies, way_varies;
 } log_t;
-
-#define INT8S(address) ((const int8_t *)(intptr_t)(address))
-#define INT32S(address) ((const int32_t *)(intptr_t)(address))
-#define DOUBLES(address) ((const double *)(intptr_t)(address))
 
 /* The derivatives in what is common to the judges, their logit of error and their position bias:
  * once, twice, and in both; and in the power of lengths, the second as far as z is not linear in it.
@@ -255,17 +245,13 @@ INLINE double product(in one, in other, i64 n) {
     return total;
 }
 
-/* Set the utilities by position and grade, and the gains, with zeros for -1, of `weights`, (K, L), or
- * of gains and discounts. */
-static void set_tables(i64 depth, i64 width, const double *given, const double *discounts,
-                       const double *weights, out table, out gains) {
+/* Set the utilities by position and grade, and the gains, with zeros for -1. */
+static void set_tables(i64 depth, i64 width, in given, in discounts, out table, out gains) {
     zero(gains, width);
     zero(table, depth * width);
-    for (i64 g = 1; g < width && !weights; g++) gains[g] = given[g - 1];
+    for (i64 g = 1; g < width; g++) gains[g] = given[g - 1];
     for (i64 k = 0; k < depth; k++)
-        for (i64 g = 1; g < width; g++)
-            table[k * width + g] =
-                weights ? weights[k * (width - 1) + g - 1] : discounts[k] * gains[g];
+        for (i64 g = 1; g < width; g++) table[k * width + g] = discounts[k] * gains[g];
 }
 
 /* The number of results in a list; places without one hold -1. */
@@ -280,8 +266,8 @@ INLINE void fill_differences(const log_t *restrict log, const point_t *restrict 
                              i64 stop, in table, out z) {
     const i64 depth = log->depth, width = p->width;
     for (i64 i = start; i < stop; i++) {
-        const int8_t *first = INT8S(log->first) + i * depth;
-        const int8_t *second = INT8S(log->second) + i * depth;
+        const int8_t *first = log->first + i * depth;
+        const int8_t *second = log->second + i * depth;
         double one = 0.0, other = 0.0;
         for (i64 k = 0; k < depth; k++) {
             one += table[k * width + 1 + first[k]];
@@ -301,8 +287,8 @@ INLINE void fill_differences_of_group(const log_t *restrict log, const point_t *
                                       i64 start, i64 stop, in tables, out z) {
     const i64 depth = log->depth, width = p->width;
     for (i64 i = start; i < stop; i++) {
-        const int8_t *first = INT8S(log->first) + i * depth;
-        const int8_t *second = INT8S(log->second) + i * depth;
+        const int8_t *first = log->first + i * depth;
+        const int8_t *second = log->second + i * depth;
         four one = {0}, next = {0}, other = {0}, other_next = {0};
         for (i64 k = 0; k < depth; k++) {
             const double *better = tables + (k * width + 1 + first[k]) * GROUP;
@@ -333,13 +319,13 @@ INLINE i64 fill_run(const log_t *restrict log, const point_t *restrict p, i64 st
     i64 m = 0;
     for (i64 i = start; i < stop; i++) {
         double z = differences[i - start], side = 0.0;
-        i64 r = INT32S(log->rater)[log->rater_varies ? i : 0];
+        i64 r = log->rater[log->rater_varies ? i : 0];
         if (p->biases) {
-            side = INT8S(log->way)[log->way_varies ? i : 0];
+            side = log->way[log->way_varies ? i : 0];
             z += side * p->biases[r];
         }
-        double v = DOUBLES(log->weight)[log->weight_varies ? i : 0], e = p->errors[r];
-        i64 level = one_level ? 1 : INT8S(log->level)[log->level_varies ? i : 0];
+        double v = log->weight[log->weight_varies ? i : 0], e = p->errors[r];
+        i64 level = one_level ? 1 : log->level[log->level_varies ? i : 0];
         double low = one_level ? low_of_one : p->thresholds[level > 1 ? level : 1];
 
         run->z[m] = z, run->e[m] = e, run->v[m] = v, run->side[m] = side;
@@ -417,8 +403,8 @@ static void add_slopes(const run_t *restrict run, const log_t *restrict log,
                        common_t *restrict common) {
     for (i64 i = 0; i < m; i++) {
         const i64 row = run->row[i];
-        const int8_t *first = INT8S(log->first) + row * p->depth;
-        const int8_t *second = INT8S(log->second) + row * p->depth;
+        const int8_t *first = log->first + row * p->depth;
+        const int8_t *second = log->second + row * p->depth;
         const of_length_t one = of_length(p, table, first), two = of_length(p, table, second);
         const double v = run->v[i], side = run->side[i], slope = v * run->of_z[i];
         const double of_first = one.factor * slope, of_second = two.factor * slope;
@@ -453,8 +439,8 @@ static void add_products(const run_t *restrict run, const log_t *restrict log,
     zero(u, width * RUN);
     for (i64 i = 0; i < m; i++) {
         const i64 row = run->row[i];
-        const int8_t *first = INT8S(log->first) + row * p->depth;
-        const int8_t *second = INT8S(log->second) + row * p->depth;
+        const int8_t *first = log->first + row * p->depth;
+        const int8_t *second = log->second + row * p->depth;
         const of_length_t one = of_length(p, table, first), two = of_length(p, table, second);
         const double of_first = one.factor, of_second = two.factor;
         u[power * RUN + i] = two.log * two.value - one.log * one.value;
@@ -609,19 +595,16 @@ static void add_values(const log_t *log, const point_t *points, i64 n, i64 start
     }
 }
 
-/* Write the sums of one point without those of -1: its moment, (K, L), and the first derivatives,
- * (m,), and the second, (m, m), in L gains, K discounts, the power, thresholds, logit and bias. With
- * weights in place of curves (no `discounts`), those in gains and discounts are zeros. */
+/* Write the sums of one point without those of -1: the first derivatives, (m,), and the second,
+ * (m, m), in L gains, K discounts, the power, thresholds, logit and bias. */
 static void write_known(const point_t *p, const work_t *w, const common_t *common, i64 n_thresholds,
-                        out moment, out slopes, out joint) {
+                        out slopes, out joint) {
     const i64 width = p->width, n_grades = width - 1, columns = p->columns, m = columns + 1;
     const i64 power = n_grades + p->depth, logit = m - 2, bias = m - 1;
     zero(slopes, m);
     for (i64 k = 0; k < p->depth; k++)
         for (i64 g = 0; g < n_grades; g++) {
             const double slope = w->of_table[k * width + g + 1];
-            moment[k * n_grades + g] = slope;
-            if (!p->discounts) continue;
             slopes[g] += p->discounts[k] * slope;
             slopes[n_grades + k] += w->gains[g + 1] * slope;
         }
@@ -640,8 +623,9 @@ static void write_known(const point_t *p, const work_t *w, const common_t *commo
     joint[power * m + power] += common->power_twice;
     for (i64 k = 0; k < p->depth; k++)
         for (i64 g = 0; g < n_grades; g++) {
-            joint[(n_grades + k) * m + g] += moment[k * n_grades + g];
-            joint[g * m + n_grades + k] += moment[k * n_grades + g];
+            const double slope = w->of_table[k * width + g + 1];
+            joint[(n_grades + k) * m + g] += slope;
+            joint[g * m + n_grades + k] += slope;
             if (!p->factors) continue;
             const double turn = w->of_power[k * width + g + 1];
             joint[power * m + g] += p->discounts[k] * turn;
@@ -659,25 +643,30 @@ EXPORT i64 work_of_judgements(i64 depth, i64 n_grades, i64 n_thresholds, i64 n_j
 
 /* Set the losses of judgements at B points, and their derivatives up to an order.
  *
- * Gains have shape (B, L), discounts (B, K), or `weights`, (B, K, L), stand in their place; the
- * values of lists with n results count n^-p times, p being `powers`, (B,), or 0 where this is NULL;
- * thresholds have shape (B, M + 2), error rates (B, R), and position biases (B, R), or NULL. `memory` is set to
- * loss, (B,), and, with slopes, moment, (B, K, L), and slopes, (B, m), and, with curvature, joint,
- * (B, m, m), one behind another; see LossSums. What is behind these is work_of_judgements. Second
- * derivatives need gains and discounts. */
-EXPORT void add_judgements(const log_t *log, i64 start, i64 stop, i64 n, i64 n_grades,
-                           i64 n_thresholds, i64 n_judges, i64 order, const double *gains,
-                           const double *discounts, const double *weights, const double *powers,
-                           const double *thresholds, const double *errors, const double *biases,
-                           double *memory) {
-    const i64 depth = log->depth, width = n_grades + 1, size = width + depth + 1;
-    const i64 columns = size + n_thresholds, m = columns + 1, n_table = depth * n_grades;
+ * The columns of the log are those of Pairs, with an entry for each judgement or, if they do not
+ * vary, one for all.
+ * Gains have shape (B, L), discounts (B, K); the values of lists with n results count n^-p times, p
+ * being `powers`, (B,), or 0 where this is NULL; thresholds have shape (B, M + 2), error rates
+ * (B, R), and position biases (B, R), or NULL. `memory` is set to loss, (B,), and, with slopes,
+ * slopes, (B, m), and, with curvature, joint, (B, m, m), one behind another; see LossSums. What is
+ * behind these is work_of_judgements. */
+EXPORT void add_judgements(i64 start, i64 stop, i64 level_varies, i64 rater_varies,
+                           i64 weight_varies, i64 way_varies, i64 n, i64 depth, i64 n_grades,
+                           i64 n_thresholds, i64 n_judges, i64 order, const int8_t *first,
+                           const int8_t *second, const int8_t *level, const int32_t *rater,
+                           const double *weight, const int8_t *way, const double *gains,
+                           const double *discounts, const double *powers, const double *thresholds,
+                           const double *errors, const double *biases, double *memory) {
+    const log_t all = {depth,  first,        second,       level,         way,       rater,
+                       weight, level_varies, rater_varies, weight_varies, way_varies},
+                *log = &all;
+    const i64 width = n_grades + 1, size = width + depth + 1;
+    const i64 columns = size + n_thresholds, m = columns + 1;
 
     /* Where each sum stands, and each piece of memory. */
-    double *sums = memory, *moment = sums + n, *slopes = moment + n * n_table;
-    double *joint = slopes + n * m;
+    double *sums = memory, *slopes = sums + n, *joint = slopes + n * m;
     i64 n_sums = n;
-    if (order > VALUE) n_sums += n * (n_table + m);
+    if (order > VALUE) n_sums += n * m;
     if (order == CURVATURE) n_sums += n * m * m;
     work_t w;
     w.table = memory + n_sums, w.gains = w.table + depth * width;
@@ -705,10 +694,9 @@ EXPORT void add_judgements(const log_t *log, i64 start, i64 stop, i64 n, i64 n_g
         p->thresholds = thresholds + b * n_thresholds;
         p->errors = errors + b * n_judges;
         p->biases = biases ? biases + b * n_judges : NULL;
-        p->discounts = discounts ? discounts + b * depth : NULL;
+        p->discounts = discounts + b * depth;
         p->n_levels = n_thresholds == 3 && p->thresholds[1] == 0.0 ? 1 : n_thresholds - 1;
-        set_tables(depth, width, gains ? gains + b * n_grades : NULL, p->discounts,
-                   weights ? weights + b * n_table : NULL, w.table, w.gains);
+        set_tables(depth, width, gains + b * n_grades, p->discounts, w.table, w.gains);
 
         /* Values alone: a group of points at once. */
         if (order == VALUE) {
@@ -726,52 +714,8 @@ EXPORT void add_judgements(const log_t *log, i64 start, i64 stop, i64 n, i64 n_g
         if (order == CURVATURE) zero(w.curved, (columns + 2) * columns);
         if (order == SLOPES) sums[b] = add_at_point(log, p, start, stop, &w, &common, SLOPES);
         else sums[b] = add_at_point(log, p, start, stop, &w, &common, CURVATURE);
-        write_known(p, &w, &common, n_thresholds, moment + b * n_table, slopes + b * m,
-                    joint + b * m * m);
+        write_known(p, &w, &common, n_thresholds, slopes + b * m, joint + b * m * m);
     }
-}
-
-/* ---- Values of lists --------------------------------------------------------------------- */
-
-/* Set the values of m lists, (m, K), at B points, (B, m); tables have shape (B, L + 1). */
-EXPORT void fill_values(i64 n, i64 n_lists, i64 depth, i64 width, const int8_t *restrict lists,
-                        in gains, in discounts, out values) {
-    for (i64 b = 0; b < n; b++)
-        for (i64 i = 0; i < n_lists; i++) {
-            double total = 0.0;
-            for (i64 k = 0; k < depth; k++) {
-                i64 grade = lists[i * depth + k] + 1;
-                total += discounts[b * depth + k] * gains[b * width + grade];
-            }
-            values[b * n_lists + i] = total;
-        }
-}
-
-/* Add slopes in the values of m lists, (B, m), to those in what a unit of discount times gain adds
- * for every grade at every position, `moment`, (B, K, L + 1). */
-EXPORT void spread_slopes(i64 n, i64 n_lists, i64 depth, i64 width, const int8_t *restrict lists,
-                          in slopes, out moment) {
-    for (i64 b = 0; b < n; b++)
-        for (i64 i = 0; i < n_lists; i++) {
-            double slope = slopes[b * n_lists + i];
-            for (i64 k = 0; k < depth; k++)
-                moment[(b * depth + k) * width + lists[i * depth + k] + 1] += slope;
-        }
-}
-
-/* Set the slopes of a DCG's values in its gains and discounts, (B, m, L + K), zero so far. */
-EXPORT void fill_factors(i64 n, i64 n_lists, i64 depth, i64 width, const int8_t *restrict lists,
-                         in gains, in discounts, out factors) {
-    const i64 n_grades = width - 1, size = n_grades + depth;
-    for (i64 b = 0; b < n; b++)
-        for (i64 i = 0; i < n_lists; i++)
-            for (i64 k = 0; k < depth; k++) {
-                i64 grade = lists[i * depth + k];
-                double *own = factors + (b * n_lists + i) * size;
-                if (grade < 0) continue;
-                own[grade] += discounts[b * depth + k];
-                own[n_grades + k] = gains[b * width + grade + 1];
-            }
 }
 
 /* ---- Curves: points, what the prior charges, and derivatives ----------------------------- */

@@ -2,7 +2,7 @@
 
 A kernel is called through `function`, with whole numbers and arrays; `floats`, `int8s` and their
 like, by which it checks them, refuse an array of another type, order or length, because C would
-read past its end. Arrays that stay are `Bound` once.
+read past its end.
 """
 
 import ctypes
@@ -10,8 +10,7 @@ import os
 import re
 import sys
 import warnings
-from array import array as numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +37,7 @@ def function(prototype: str) -> Kernel:
     The prototype is its name, its parameters in order, and ``-> n`` or ``-> #`` if it returns a
     whole number or a number. A parameter is ``n`` for a whole number, ``#x`` for a number,
     ``f[n*p]`` for an array of which C touches ``n*p`` entries (a formula of the whole numbers),
-    with ``?`` behind it where None may stand for it, and ``*`` for an address. Arrays are ``f``
+    with ``?`` behind it where None may stand for it. Arrays are ``f``
     (float64), ``b`` (int8), ``i`` (int32) or ``l`` (int64); ``f[n,p]`` has two dimensions or more,
     and ``f[n;p]`` holds two arrays or more, one behind another, which the call makes.
     C is not given a whole number in parentheses, ``(n)``, which only formulas need.
@@ -59,7 +58,7 @@ def function(prototype: str) -> Kernel:
     given = [x.label for x in parameters if x.mark not in MADE and not x.text.startswith(".")]
     given.sort(key=lambda label: label not in ("first", "last"))
     passed = [x for x in parameters if not x.text.startswith("(")]
-    types = [ARRAY if x.letter or x.text == "*" else _number_type(x.text) for x in passed]
+    types = [ARRAY if x.letter else _number_type(x.text) for x in passed]
     arguments = [_check_of(x, scope) if x.letter else x.label for x in passed]
 
     # as fast as a call that is written out
@@ -103,7 +102,7 @@ def _parameter(text: str, i: int) -> _Parameter:
         outside_calls = r",(?![^(]*\))"
         lengths = tuple(tuple(re.split(outside_calls, shape)) for shape in shapes.split(";"))
         return _Parameter(text, f"array_{i}", letter, lengths, mark)
-    return _Parameter(text, f"array_{i}" if text == "*" else text.strip("#.()"))
+    return _Parameter(text, text.strip("#.()"))
 
 
 def _made(parameter: _Parameter) -> list[str]:
@@ -299,25 +298,3 @@ _TYPES = {
 
 _CODES = {"f": "f8", "b": "i1", "i": "i4", "l": "i8"}
 """The types of arrays that a call makes."""
-
-
-class Bound:
-    """Arrays kept as a struct for C: whole numbers, addresses of the arrays, further numbers.
-
-    Each array has a type and the number of entries that a kernel reads. The struct belongs to this
-    process: its owner leaves it out of pickles.
-    """
-
-    def __init__(
-        self,
-        first: Iterable[int],
-        arrays: Sequence[tuple[Argument, NDArray[Any], int]],
-        last: Iterable[int] = (),
-    ) -> None:
-        self._arrays = arrays
-        for argument, array, size in arrays:
-            argument(array, size)
-        addresses = [array.ctypes.data for _, array, _ in arrays]
-        self._struct = numbers("q", [*first, *addresses, *last])
-        self.address = self._struct.buffer_info()[0]
-        """Address of the struct in memory."""

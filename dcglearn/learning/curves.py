@@ -217,14 +217,7 @@ class Model:
         errors, biases = np.zeros((2, n, n_judges))
         at = gains, discounts, powers, thresholds, errors, biases
         fill_points(self.layout, np.ascontiguousarray(thetas), *self.own, *at)
-        return Points(
-            gains,
-            discounts,
-            thresholds,
-            errors,
-            biases if self.sided else None,
-            None if self.power == 0 else powers,
-        )
+        return Points(gains, discounts, thresholds, errors, biases, powers)
 
     @cached_property
     def prior(self) -> Prior:
@@ -232,11 +225,13 @@ class Model:
         at = self.places
         unit = np.eye(at.n)
 
-        # slopes of the two curves, less those of straight lines, or of the target
+        # slopes of the two curves, less those of straight lines
         falls = np.diff(np.log(np.arange(1.0, self.depth + 1)))  # of the discounts 1/r
         means = [PRIOR.gain_slope, PRIOR.discount_slope if self.falling else PRIOR.free_slope]
         of_gains = np.zeros(self.n_grades - 1)
         of_discounts = np.log(falls) if self.falling else np.zeros(self.depth - 1)
+
+        # a target has slopes of its own
         if self.target is not None:
             of_gains, of_discounts = np.split(self.target, [self.n_grades - 1])
             if self.falling:
@@ -250,22 +245,22 @@ class Model:
 
         # their differences are bends; their means are charged as strongly as the ridge
         bends = [(np.diff(rows, axis=0), np.diff(offsets)) for rows, offsets in slopes]
-        normals = []
+        normals: list[Normal] = []
         for (rows, offsets), (mean, spread) in zip(slopes, means, strict=True):
             if len(rows):
                 strength = np.sqrt(self.ridge) / spread
                 whole = strength * rows.mean(axis=0)[None]
-                normals.append(Normal(whole, strength * (offsets.mean() + mean), 1.0))
+                normals.append((whole, strength * (offsets.mean() + mean), 1.0))
 
         # all else is normal too; only differences of alpha matter, so their mean is held
         normals += [
-            Normal(unit[at.alpha].mean(axis=0)[None], 0.0, 1.0),
-            Normal(unit[at.sharpness], self.centre, PRIOR.sharpness_spread),
-            Normal(unit[at.error], *PRIOR.error),
-            Normal(unit[at.empty], self.empty, PRIOR.empty_spread),
-            Normal(unit[at.power], *PRIOR.power),
-            Normal(unit[at.bias], 0.0, BIAS_SPREAD),
-            Normal(unit[at.thresholds], 0.0, PRIOR.threshold_spread),
+            (unit[at.alpha].mean(axis=0)[None], 0.0, 1.0),
+            (unit[at.sharpness], self.centre, PRIOR.sharpness_spread),
+            (unit[at.error], *PRIOR.error),
+            (unit[at.empty], self.empty, PRIOR.empty_spread),
+            (unit[at.power], *PRIOR.power),
+            (unit[at.bias], 0.0, BIAS_SPREAD),
+            (unit[at.thresholds], 0.0, PRIOR.threshold_spread),
         ]
         return Prior.of(bends, normals, self.ridge)
 

@@ -23,51 +23,54 @@ from dcglearn.learning.pairs import SLOPES, SMALL, VALUE, Pairs
 from dcglearn.learning.search import descend
 from dcglearn.metrics.dcg import DCG
 
+FIRST = 64
+"""Judgements that come first; then twice as many each time."""
 
-@dataclass(frozen=True)
-class Annealing:
-    """Numbers and moves of a population."""
+KEPT = 0.5
+"""Effective share of the population that a step of the temperature keeps."""
 
-    first: int = 64  # judgements that come first; then each time
-    growth: int = 2  # this many times more
-    kept: float = 0.5  # effective share of the population that a step of the temperature keeps
-    sweeps: int = 4  # moves by differences after each step, before one along the slopes
-    snapshots: int = 4  # populations that are returned, with moves between them
-    jumps: float = 0.1  # share of moves by a whole difference, from basin to basin
-    reach: float = 2.38  # scale of the other moves (ter Braak 2006, section 2)
-    jitter: float = 1e-4  # standard deviation of what is added to each move
-    leaps: int = 5  # steps of a move along the slopes
-    leap: float = 0.9  # their length, times the fourth root of the number of parameters
-    digits: int = 4  # decimals of members that move along slopes: else the least rounding error,
-    # another on each processor, grows until draws are as of another seed
+SWEEPS = 4
+"""Moves by differences after each step, before one along the slopes."""
 
+SNAPSHOTS = 4
+"""Populations that are returned, with moves between them."""
 
-ANNEALING = Annealing()
-"""The schedule of every population."""
+JUMPS = 0.1
+"""Share of moves by a whole difference, from basin to basin."""
 
-MOST_JUDGED = 1 << 12
-"""Judgements of the sample that stands for a long log."""
+REACH = 2.38
+"""Scale of the other moves (ter Braak 2006, section 2)."""
+
+JITTER = 1e-4
+"""Standard deviation of what is added to each move."""
+
+LEAPS, LEAP = 5, 0.9
+"""Steps of a move along the slopes; their length, times the fourth root of the number of
+parameters.
+"""
+
+DIGITS = 4
+"""Decimals of members that move along slopes: else the least rounding error, another on each
+processor, grows until draws are as of another seed.
+"""
+
+JUDGED = 3_000
+"""Judgements of the sample that stands for a long log, at least; fewer than twice as many."""
 
 LEAST_CURVATURE = 0.1
 """Curvatures of the objective below this count as this: the prior's are rarely smaller."""
 
 
-def sampled(objective: Objective, most: int = MOST_JUDGED) -> Objective:
-    """Return the objective on at most `most` judgements, at even steps of the total weight.
+def sampled(objective: Objective, n: int = JUDGED) -> Objective:
+    """Return the objective on about `n` distinct judgements, at least n and fewer than 2n.
 
-    They count for as much as all, but at most for one each. Of few, equal ones are summed and all
-    are sorted, so that draws are the same however they come.
+    They count for as much as all; those of a sample at most for one each on average, or as much as
+    in the whole. Of few judgements, equal ones are summed and all are sorted, so that draws are the
+    same however they come.
     """
-    pairs = objective.pairs.thinned(16 * most)
-    if len(pairs) <= SMALL:
-        pairs = pairs.merged()
-    if len(pairs) > most:
-        ends = np.cumsum(pairs.weights)
-        steps = ends[-1] * (np.arange(most) + 0.5) / most
-        rows, times = np.unique(np.searchsorted(ends, steps), return_counts=True)
-        pairs = pairs.at(rows, weight=times.astype(np.float64))
-    for_all = objective.share * objective.pairs.total_weight / pairs.total_weight
-    return replace(objective, pairs=pairs, share=min(for_all, max(objective.share, 1.0)))
+    pairs = objective.pairs.thinned(SMALL // 2).merged().thinned(n)
+    sample, one_each = objective.on(pairs), len(pairs) / pairs.total_weight
+    return replace(sample, share=min(sample.share, max(objective.share, one_each)))
 
 
 def free_population(
@@ -85,7 +88,7 @@ def free_population(
 
     target = _Target(objective, model.prior.at, thetas, smooth=draws)
     members = target.rounded(model.prior.draw(n, rng))
-    population, log_evidence = _annealed(target, members, rng, draws=draws)
+    population, log_evidence = _annealed(target, members, rng)
     return thetas(population), log_evidence
 
 
@@ -128,7 +131,7 @@ def fixed_population(
 
     target = _Target(objective, prior, thetas)
     x = np.column_stack([drawn, rng.random(n)])
-    population, log_evidence = _annealed(target, x, rng, draws=False)
+    population, log_evidence = _annealed(target, x, rng)
     return np.bincount(which(population), minlength=len(metrics)) / n, log_evidence
 
 
@@ -163,7 +166,7 @@ class _Target:
 
     def rounded(self, x: Floats) -> Floats:
         """Return members that move along slopes with few decimals."""
-        return np.round(x, ANNEALING.digits) if self.smooth else x
+        return np.round(x, DIGITS) if self.smooth else x
 
     def costs(self, x: Floats) -> Floats:
         """Return minus the log prior and minus the log likelihood of both parts, (B, 3)."""
@@ -196,22 +199,20 @@ class _Target:
         return np.concatenate(chunks)
 
 
-def _annealed(
-    target: _Target, x: Floats, rng: np.random.Generator, *, draws: bool
-) -> tuple[Floats, float]:
+def _annealed(target: _Target, x: Floats, rng: np.random.Generator) -> tuple[Floats, float]:
     """Return a population that has gone from the prior to the log, and the log evidence.
 
     The n members, x, shape (n, q), with n even, are draws from the prior. The log comes in parts
     that grow, each with its likelihood tempered in steps that keep half of the population; after
-    each step members move. If `draws` are wanted, they move on, and several populations are
-    returned as one.
+    each step members move. Those of a smooth target move on, and several populations are returned
+    as one.
     """
     # parts of the log that grow
     pairs: Any = target.objective.pairs
     order = rng.permutation(len(pairs))
     sizes = [len(pairs)]
-    while sizes[0] > ANNEALING.first:
-        sizes.insert(0, sizes[0] // ANNEALING.growth)
+    while sizes[0] > FIRST:
+        sizes.insert(0, sizes[0] // 2)
 
     evidence = 0.0
     for done, size in pairwise([0, *sizes]):
@@ -230,11 +231,11 @@ def _annealed(
             _move(x, now, target, rng)
 
     populations = [x]
-    while draws and len(populations) <= ANNEALING.snapshots:
+    while target.smooth and len(populations) <= SNAPSHOTS:
         x = x.copy()
         _move(x, now, target, rng)
         populations.append(x)
-    return np.concatenate(populations[-ANNEALING.snapshots :]), evidence
+    return np.concatenate(populations[-SNAPSHOTS:]), evidence
 
 
 def _tempered(gain: Floats, room: float, rng: np.random.Generator) -> tuple[float, float, Indices]:
@@ -247,7 +248,7 @@ def _tempered(gain: Floats, room: float, rng: np.random.Generator) -> tuple[floa
     steps = room * np.append(np.geomspace(1e-4, 0.97, 60), 1.0)
     weights = np.exp(np.outer(steps, gain - gain.max()))
     effective = weights.sum(axis=1) ** 2 / (weights**2).sum(axis=1)
-    i = int(np.flatnonzero(effective >= ANNEALING.kept * n).max(initial=0))
+    i = int(np.flatnonzero(effective >= KEPT * n).max(initial=0))
 
     # members in proportion to their weights, at even steps
     ends = np.cumsum(weights[i])
@@ -273,24 +274,24 @@ def _move(x: Floats, now: Floats, target: _Target, rng: np.random.Generator) -> 
         taken = rng.exponential(size=half) > rise + change
         x[moving][taken], now[moving][taken] = trial[taken], there[taken]
 
-    for moving, still in ANNEALING.sweeps * halves:
+    for moving, still in SWEEPS * halves:
         # pairs of the other half
         one = rng.integers(0, half, half)
         two = (one + rng.integers(1, half, half)) % half
-        scale = ANNEALING.reach / np.sqrt(2 * p) * rng.uniform(0.3, 1.1, (half, 1))
-        scale[rng.random(half) < ANNEALING.jumps] = 1.0
+        scale = REACH / np.sqrt(2 * p) * rng.uniform(0.3, 1.1, (half, 1))
+        scale[rng.random(half) < JUMPS] = 1.0
         trial = x[moving] + scale * (x[still][one] - x[still][two])
-        take(moving, trial + ANNEALING.jitter * rng.normal(size=trial.shape))
+        take(moving, trial + JITTER * rng.normal(size=trial.shape))
 
     for moving, still in halves if target.smooth else ():
         # leapfrog, in units of the spread of the other half
-        unit = np.linalg.cholesky(np.cov(x[still].T) + ANNEALING.jitter**2 * np.eye(p))
-        length = ANNEALING.leap / p**0.25 * rng.uniform(0.3, 1.2, (half, 1))
+        unit = np.linalg.cholesky(np.cov(x[still].T) + JITTER**2 * np.eye(p))
+        length = LEAP / p**0.25 * rng.uniform(0.3, 1.2, (half, 1))
         trial, speed = x[moving], rng.normal(size=(half, p))
         energy = 0.5 * (speed**2).sum(axis=1)
         speed -= length / 2 * (target.slopes(trial) @ unit)
-        for leap in range(ANNEALING.leaps):
+        for leap in range(LEAPS):
             trial = trial + length * (speed @ unit.T)
-            part = 1 if leap < ANNEALING.leaps - 1 else 0.5
+            part = 1 if leap < LEAPS - 1 else 0.5
             speed -= part * length * (target.slopes(trial) @ unit)
         take(moving, trial, 0.5 * (speed**2).sum(axis=1) - energy)

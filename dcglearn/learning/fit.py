@@ -14,7 +14,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Fields, Floats, InputError
+from dcglearn.foundation.validation import EMPTY, Counts, Fields, Floats, InputError
 from dcglearn.learning.curves import Model, empty_gain, known_curves, log_curves
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.judgement_kernel import chances
@@ -90,9 +90,8 @@ class Fit:
     `function` is the objective, on the log's pairs row by row, `theta`, shape (p,), its parameters
     at the fit, and `objective` its value there. The DCG is that of these parameters, or the mean of
     the `members`, of which it is the first. `points` are this metric and its judges, `raters` names
-    these, if several. `weighed_on` is the weight of the judgements; `wrong_share` that of
-    `wrong_verdicts`, `contrary` are raters who contradict the others. `cautions` are warnings of
-    the log, `unconverged` warns of a descent that stopped too early, or is empty. `log_evidence` is
+    these, if several. `weighed_on` is the weight of the judgements. `cautions` are warnings of the
+    log, `unconverged` warns of a descent that stopped too early, or is empty. `log_evidence` is
     that of free curves and fixed metrics together, and `lead` by how much another form of metric
     had more than the plain one, None where only one was fitted (`weighing.learned`).
     """
@@ -117,8 +116,6 @@ class Fit:
     facts: Facts
     members: tuple[Member, ...] = ()
     # what is said of it
-    wrong_share: float = 0.0
-    contrary: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     unconverged: str = ""
     log_evidence: float = 0.0
@@ -197,19 +194,29 @@ class Fit:
     @property
     def position_bias(self) -> float:
         """Mean position bias of the judges; 0 where sides are not known."""
-        biases = self.points.biases
-        return 0.0 if biases is None else float(biases.mean())
+        return float(self.points.biases.mean())
 
     @property
     def rater_bias(self) -> dict[str, float]:
         """Position biases by rater, where the log names several and tells the order shown."""
-        biases = self.points.biases
-        return {} if biases is None else dict(zip(self.raters, biases[0].tolist(), strict=False))
+        biases = self.points.biases[0].tolist() if self.facts.sided else []
+        return dict(zip(self.raters, biases, strict=False))
 
     @property
     def tie_threshold(self) -> float:
         """Utility difference up to which ties are likely, in units of the noise; 0 without ties."""
         return float(self.points.thresholds[0, 1]) if self.ties else 0.0
+
+    @cached_property
+    def wrong_share(self) -> float:
+        """The share of decided judgements that is expected to name the worse list."""
+        return wrong_share(self.pairs.thinned(SAMPLE), self.points)
+
+    @cached_property
+    def contrary(self) -> tuple[str, ...]:
+        """The names of raters who contradict the others."""
+        contrary = contrary_raters(self.pairs.thinned(SAMPLE), self.points)
+        return tuple(compress(self.raters, contrary))
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
@@ -273,15 +280,13 @@ def fit_dcg(
     options: DCGOptions,
     start: Fit | DCG | None = None,
     *,
-    source: Any = None,
     independent: bool = False,
 ) -> Fit:
     """Return the fit of gains, discounts and judges to pairs.
 
     It descends from many starts, or from the `start` alone: another fit, or a DCG; by default that
-    of the options. `source` has the `sums` that are fitted instead of the pairs'. Judgements that
-    are `independent` all count, however few their lists. Raise InputError if a parameter does not
-    suit the log.
+    of the options. Judgements that are `independent` all count, however few their lists. Raise
+    InputError if a parameter does not suit the log.
     """
     facts: Facts = pairs.facts
     shape = facts.n_grades, facts.depth
@@ -302,21 +307,19 @@ def fit_dcg(
     with one_blas_thread():
         model = _model(pairs, options, prior)
         searched = pairs.distinct() if isinstance(pairs, Pairs) else pairs
-        function = Objective(model, source or searched, n_effective / total)
+        function = Objective(model, searched, n_effective / total)
         if start is None:
             function, end = _fitted(function, known_starts(model))
         else:
             function, end = _fitted(*_warm_start(function, facts, start), searches=0)
         theta = end.theta[end.best]
-        level = logging.INFO if start is None else logging.DEBUG  # folds have many warm fits
+
+        # folds have many warm fits
+        level = logging.INFO if start is None else logging.DEBUG
         message = "%s loss: objective %.6g, the log counts as %.0f judgements"
         _LOG.log(level, message, options.loss, end.value, n_effective)
 
-        # how often verdicts are wrong, and whose
-        sample = pairs.thinned(SAMPLE)
-        points = function.model.points(theta[None])
-        wrong, contrary = wrong_share(sample, points), contrary_raters(sample, points)
-
+    points = function.model.points(theta[None])
     n_free = model.n_grades - 2 + model.depth
     return Fit(
         options=options,
@@ -331,9 +334,7 @@ def fit_dcg(
         n_iter=end.n_iter,
         weighed_on=total,
         facts=facts,
-        wrong_share=wrong,
         # what is said of it
-        contrary=tuple(compress(facts.raters, contrary)),
         cautions=_cautions(n_effective, n_free),
         unconverged=_unconverged(end),
     )
@@ -390,16 +391,13 @@ def _warm_start(
         return function, [model.starts(metric, softer, empty) for softer in SOFTER]
 
     # a fit of another kind of log has other parameters
-    if start.function.model.places != model.places:
+    if start.model.places != model.places:
         return _warm_start(function, facts, start.dcg)
     if facts.raters:
-        before = start.function.model
-        of_rater = {name: i for i, name in enumerate(start.raters)}
-
-        # a rater who is new, or a start without any, is like the common judge
-        at = [of_rater.get(name, -1) for name in facts.raters]
-        known = before.own if of_rater else before.own[:, :0]
-        model = replace(model, own=np.pad(known, [(0, 0), (0, 1)]).take(at, axis=1))
+        # a rater who is new is like the common judge
+        known = dict(zip(start.raters, start.model.own.T, strict=False))
+        own = np.stack([known.get(name, np.zeros(2)) for name in facts.raters], axis=1)
+        model = replace(model, own=own)
     return replace(function, model=model), [start.theta[None]]
 
 
@@ -446,8 +444,9 @@ def log_sharpness(sample: Pairs, prior: DCG | None, power: float) -> float:
     shape = sample.facts.n_grades, sample.facts.depth
     reference = replace(DCG.standard(*shape) if prior is None else prior, power=power)
     size = float(reference.discounts.sum() * np.ptp(reference.gains))
-    squares = sample.gaps(reference) ** 2
-    typical = np.sqrt(np.average(squares, weights=sample.weights)) / size
+    sides = sample.first, sample.second
+    first, second = (reference.score(np.where(lists < 0, EMPTY, lists)) for lists in sides)
+    typical = np.sqrt(np.average((first - second) ** 2, weights=sample.weights)) / size
     return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
 
 

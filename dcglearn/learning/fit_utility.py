@@ -126,7 +126,9 @@ def fit_pairs(
             weights = None if start is None else start.weights
             limits: Any = {"tol": options.tol, "max_iter": options.max_iter}
             solution = solve(pairs, *problem, monotone=monotone, start=weights, **limits)
-    level = logging.INFO if start is None else logging.DEBUG  # a search for C has many warm fits
+
+    # a search for C has many warm fits
+    level = logging.INFO if start is None else logging.DEBUG
     message = "QP with C=%g: relative duality gap %.1e after %d iterations"
     _LOG.log(level, message, options.C, solution.gap, solution.n_iter)
 

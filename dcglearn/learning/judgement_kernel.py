@@ -15,12 +15,6 @@ from dcglearn.kernels.library import function
 
 _verdicts = function("verdicts .n f[n] f[n] f[n] b[n] f[n] f[n]! f[n,4]! f[n,9]!")
 
-log_chances = function("log_chances .n f[n] #error f[n]! f[n]! f[n]!")
-"""Log probabilities of preferences at n differences z; their slopes in z and in the error rate.
-
-Taken are z, shape (n,), and the error rate.
-"""
-
 _chances = function("chances .n f[n] #threshold f[n] f[n,3]!")
 
 

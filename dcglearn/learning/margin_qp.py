@@ -82,14 +82,16 @@ def solve(
         f"the QP of {pairs.depth:,} positions and {n_grades} grades",
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
-    options: Any = {"monotone": monotone, "max_iter": max_iter}
+    # a long log from a rough solution on a sample
+    how: Any = {"monotone": monotone, "max_iter": max_iter}
+    if start is None and len(pairs) >= 4 * SAMPLE:
+        sample = pairs.thinned(SAMPLE)
+        of_all = C * pairs.total_weight / sample.total_weight
+        start = solve(sample, n_grades, of_all, tol=1e-3, **how).weights
+
+    # then exactly
     try:
-        # a long log from a rough solution on a sample
-        if start is None and len(pairs) >= 4 * SAMPLE:
-            sample = pairs.thinned(SAMPLE)
-            of_all = C * pairs.total_weight / sample.total_weight
-            start = newton(sample.evaluate, shape, of_all, tol=1e-3, **options).weights
-        return newton(pairs.evaluate, shape, C, start=start, tol=tol, **options)
+        return newton(pairs.evaluate, shape, C, start=start, tol=tol, **how)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise InputError(
             f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the "

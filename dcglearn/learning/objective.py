@@ -85,10 +85,7 @@ class Objective:
 
     def values(self, thetas: Floats) -> Floats:
         """Return the objective at parameters, shape (B, p)."""
-        at_once = 32  # more need more memory than is near the processor
-        groups = [thetas[i : i + at_once] for i in range(0, len(thetas), at_once)]
-        values: Floats = np.concatenate([self.at(group, VALUE).value for group in groups])
-        return values
+        return self.at(thetas, VALUE).value
 
     def lowest(self, thetas: Floats, n: int) -> Floats:
         """Return the n parameters with the lowest values, lowest first."""
@@ -96,11 +93,12 @@ class Objective:
 
     def thinned(self, n: int) -> Objective:
         """Return the objective on about `n` judgements, which weigh as much as all together."""
-        if len(self.pairs) < 2 * n:
-            return self
-        few = self.pairs.thinned(n)
-        share = self.share * self.pairs.total_weight / few.total_weight
-        return replace(self, pairs=few, share=share)
+        return self if len(self.pairs) < 2 * n else self.on(self.pairs.thinned(n))
+
+    def on(self, sample: Pairs) -> Objective:
+        """Return the objective on a sample, which weighs as much as all judgements."""
+        share = self.share * self.pairs.total_weight / sample.total_weight
+        return replace(self, pairs=sample, share=share)
 
     def at(self, thetas: Floats, order: int) -> Local:
         """Return the objective as far as the order of the sums goes."""

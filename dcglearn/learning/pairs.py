@@ -11,8 +11,8 @@ sum of the losses of its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, reduce
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -25,14 +25,12 @@ from dcglearn.foundation.validation import (
     MAX_GRADES,
     UNKNOWN,
     Counts,
-    Fields,
     Floats,
     Grades,
     Indices,
 )
-from dcglearn.kernels.library import Argument, Bound, floats, function, int8s, int32s
+from dcglearn.kernels.library import function
 from dcglearn.learning.judgement_kernel import verdicts
-from dcglearn.learning.list_kernel import list_values
 from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import PreferencePairs
@@ -51,20 +49,22 @@ SMALL = 1 << 15
 """Of fewer judgements than this, equal ones are merged; samples of more are alike anyway."""
 
 judgement_sums = function(
-    "add_judgements * start stop .n grades .thresholds .judges order (depth) "
-    "f[n*grades]? f[n*depth]? f[n*depth*grades]? f[n]? f[n,thresholds] f[n,judges] f[n*judges]? "
+    "add_judgements start stop levels raters weights ways .n .depth .grades .thresholds .judges "
+    "order b[stop*depth] b[stop*depth] b[min(stop,stop**levels)] i[min(stop,stop**raters)] "
+    "f[min(stop,stop**weights)] b[min(stop,stop**ways)] "
+    "f[n,grades] f[n,depth] f[n]? f[n,thresholds] f[n,judges] f[n*judges]? "
     # the loss, its slopes, and its second derivatives
-    "f[n;n,depth,(order>0)*grades;n,(order>0)*(grades+depth+thresholds+3);"
+    "f[n;n,(order>0)*(grades+depth+thresholds+3);"
     "n,(order>1)*(grades+depth+thresholds+3),(order>1)*(grades+depth+thresholds+3);"
     # the kernel's own work
     "work_of_judgements(depth,grades,thresholds,judges)]!"
 )
 """The loss of judgements at B points and its derivatives: fields of `LossSums`, and working memory.
 
-Taken are the address of a bound log, the first judgement and the end; the number of grades, the
-order, and the number of positions; gains, shape (B, L), and discounts, (B, K), or else None twice
-and weights, (B, K, L), which have no curvature; powers, (B,), or None for 0; thresholds, (B, M +
-2); error rates and position biases, (B, R) each, or None for the latter.
+Taken are the first judgement and the end, whether level, rater, weight and way vary, and the order;
+lists and these columns, as in `Pairs`; gains, shape (B, L), discounts, (B, K), and powers, (B,), or
+None for 0; thresholds, (B, M + 2); error rates and position biases, (B, R) each, or None for the
+latter.
 """
 
 
@@ -74,18 +74,17 @@ class Points:
 
     With gains, shape (B, L), and discounts, (B, K), ``discounts * gains`` is the utility in units
     of the judges' noise; that of a list with n results counts ``n^-p`` times, where `powers`, (B,),
-    holds p, or is None for 0. Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the
-    strengths; ``t[0]`` is not used, ``t[M + 1]`` infinite. `errors`, (B, R), are the judges' error
-    rates; `biases`, (B, R), their position biases, in units of their noise, or None where sides are
-    not known.
+    holds p. Of the thresholds, (B, M + 2), ``t[1..M]`` are those of the strengths; ``t[0]`` is not
+    used, ``t[M + 1]`` infinite. `errors`, (B, R), are the judges' error rates; `biases`, (B, R),
+    their position biases, in units of their noise.
     """
 
     gains: Floats
     discounts: Floats
     thresholds: Floats
     errors: Floats
-    biases: Floats | None = None
-    powers: Floats | None = None
+    biases: Floats
+    powers: Floats
 
     def __len__(self) -> int:
         return len(self.gains)
@@ -99,35 +98,29 @@ class Points:
     def dcg(self) -> DCG:
         """The DCG of the first point, with the best gain and the first discount 1."""
         gains, discounts = self.scaled
-        return DCG(gains[0], discounts[0], power=0.0 if self.powers is None else self.powers[0])
-
-    @property
-    def tables(self) -> tuple[Floats, Floats]:
-        """Values of grades and positions, as kernels over lists take them: see `list_kernel`."""
-        padded = np.zeros((len(self), self.gains.shape[1] + 1))
-        padded[:, 1:] = self.gains  # behind a zero for -1, a place without a result
-        return padded, self.discounts
+        return DCG(gains[0], discounts[0], power=self.powers[0])
 
     def values(self, lists: Grades) -> Floats:
         """Return the values of m lists, (B, m)."""
-        values: Floats = list_values(lists, *self.tables)
-        if self.powers is None:
-            return values
-        return values * np.maximum((lists >= 0).sum(axis=1), 1.0) ** -self.powers[:, None]
+        gains = np.pad(self.gains, [(0, 0), (0, 1)])  # the last is that of -1, no result
+        values = np.zeros((len(self), len(lists)))
+        for column, discount in zip(lists.T, self.discounts.T, strict=True):
+            values += discount[:, None] * gains[:, column]
+        factors: Floats = np.maximum((lists >= 0).sum(axis=1), 1.0) ** -self.powers[:, None]
+        return values * factors
 
 
 @dataclass(frozen=True)
 class LossSums(AddedByField):
     """Losses at B points, with their derivatives; parts add with ``+``.
 
-    `loss`, shape (B,), is the weighted sum over the pairs, `moment`, (B, K, L), its slope in W, and
-    `slopes`, (B, m), and `joint`, (B, m, m), its first and second derivatives in the L gains, the K
-    discounts, the power, the M + 2 thresholds, and the logit of error and the position bias that
-    the judges have in common, in this order.
+    `loss`, shape (B,), is the weighted sum over the pairs, and `slopes`, (B, m), and `joint`, (B,
+    m, m), are its first and second derivatives in the L gains, the K discounts, the power, the M +
+    2 thresholds, and the logit of error and the position bias that the judges have in common, in
+    this order.
     """
 
     loss: Floats
-    moment: Floats
     slopes: Floats
     joint: Floats
 
@@ -146,15 +139,12 @@ class RaterSums(AddedByField):
     @classmethod
     def of(cls, pairs: Pairs, points: Points) -> Self:
         """Return the sums over pairs at one point."""
-        n, n_raters = len(pairs), points.errors.shape[1]
-        rater, way = np.broadcast_to(pairs.rater, n), np.broadcast_to(pairs.way, n)
-        error, weight = points.errors[0][rater], np.broadcast_to(pairs.weight, n)
-        z = pairs.differences(points)[0]
-        if points.biases is not None:
-            z = z + way * points.biases[0][rater]
+        level, rater, weight, way = pairs.columns
+        n_raters, error = points.errors.shape[1], points.errors[0][rater]
+        z = pairs.differences(points)[0] + way * points.biases[0][rater]
 
         # a tie lies within the first threshold
-        level, thresholds = np.broadcast_to(pairs.level, n), points.thresholds[0]
+        thresholds = points.thresholds[0]
         low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
         _, first, second = verdicts(z, low, high, level == 0, error)
 
@@ -221,13 +211,14 @@ class Pairs(Weighted):
     way: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, np.int8))
     facts: Facts | None = None
 
-    @classmethod
-    def plain(cls, first: Grades, second: Grades, weight: Floats) -> Pairs:
-        """Return preferences of one judge, without strengths."""
-        return Pairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
-
     def __len__(self) -> int:
         return len(self.first)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """Level, rater, weight and way of each judgement, shape (n,) each."""
+        own = self.level, self.rater, self.weight, self.way
+        return tuple(np.broadcast_to(column, len(self)) for column in own)
 
     def distinct(self) -> Pairs:
         """Return the distinct judgements of few, so that a fit is the same however they repeat."""
@@ -242,7 +233,23 @@ class Pairs(Weighted):
         Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
         other points.
         """
-        return _sums(self, _arguments(points, order))
+
+        def part(start: int, stop: int) -> LossSums:
+            return LossSums(*self._sums_of_rows(points, order, start, stop))
+
+        n = len(self)
+        return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+
+    def _sums_of_rows(self, points: Points, order: int, start: int, stop: int) -> list[Floats]:
+        """Return the loss of some rows at the points, and its derivatives up to the order."""
+        columns = self.level, self.rater, self.weight, self.way
+        varies = [int(len(column) > 1) for column in columns]
+        metric = points.gains, points.discounts, points.powers if points.powers.any() else None
+        # without known sides, there are no biases
+        judges = points.thresholds, points.errors, points.biases if self.way.any() else None
+        rows = start, stop, *varies, order, self.first, self.second, *columns
+        *sums, _ = judgement_sums(*rows, *metric, *judges)
+        return sums
 
     def sums_of_raters(self, points: Points) -> RaterSums:
         """Return the sums over each rater's judgements at one point."""
@@ -255,73 +262,12 @@ class Pairs(Weighted):
 
     def losses(self, points: Points) -> Floats:
         """Return the loss of each judgement at the points, shape (n, B)."""
-        log, arguments = self.bound.address, _arguments(points, VALUE)
-        rows = [judgement_sums(log, i, i + 1, *arguments)[0] for i in range(len(self))]
+        rows = [self._sums_of_rows(points, VALUE, i, i + 1)[0] for i in range(len(self))]
         return np.array(rows).reshape(len(self), len(points))
 
     def differences(self, points: Points) -> Floats:
         """Return z of each pair at the points, without position bias, shape (B, n)."""
         return points.values(self.first) - points.values(self.second)
-
-    def gaps(self, dcg: DCG) -> Floats:
-        """Return the difference of each pair by a DCG, shape (n,)."""
-        none, powers = np.zeros((1, 1)), np.array([dcg.power])
-        at = Points(dcg.gains[None], dcg.discounts[None], none, none, powers=powers)
-        return self.differences(at)[0]
-
-    @cached_property
-    def bound(self) -> Bound:
-        """The columns as the kernel takes them."""
-        # the lists
-        first, second = map(np.ascontiguousarray, (self.first, self.second))
-        n, depth = first.shape
-        arrays: list[tuple[Argument, NDArray[Any], int]]
-        arrays = [(int8s, first, n * depth), (int8s, second, n * depth)]
-
-        # columns with one entry for each judgement, or one for all
-        columns: list[tuple[Argument, NDArray[Any]]]
-        columns = [(int8s, self.level), (int32s, self.rater), (floats, self.weight)]
-        columns += [(int8s, self.way)]
-        varies = tuple(int(len(column) > 1) for _, column in columns)
-        for (check, column), each in zip(columns, varies, strict=True):
-            arrays.append((check, column, n if each else min(n, 1)))
-        return Bound((depth,), arrays, varies)
-
-    def __getstate__(self) -> Fields:
-        """Return the columns alone: addresses mean nothing to another process."""
-        return {column.name: getattr(self, column.name) for column in fields(self)}
-
-
-def pair_loss(pairs: Pairs, weights: Floats, thresholds: Floats, errors: Floats) -> LossSums:
-    """Return loss and slopes of one utility `weights`, (K, L), in units of the judges' noise.
-
-    `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`. The
-    sums have no axis of points; there is no curvature, and no slope in gains and discounts.
-    """
-    of_one = np.ascontiguousarray(weights[None])
-    at = None, None, of_one, None, thresholds[None], errors[None], None
-    sums = _sums(pairs, (weights.shape[1], SLOPES, len(weights), *at))
-    return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
-
-
-def _arguments(points: Points, order: int) -> tuple[Any, ...]:
-    """Return what `judgement_sums` takes behind the rows."""
-    columns = points.gains, points.discounts, points.thresholds, points.errors
-    gains, discounts, thresholds, errors = map(np.ascontiguousarray, columns)
-    judges = thresholds, errors, points.biases
-    metric = gains, discounts, None, points.powers
-    return gains.shape[1], order, discounts.shape[1], *metric, *judges
-
-
-def _sums(pairs: Pairs, arguments: tuple[Any, ...]) -> LossSums:
-    """Return the sums for arguments of `judgement_sums` behind the rows."""
-
-    def part(start: int, stop: int) -> LossSums:
-        *sums, _ = judgement_sums(pairs.bound.address, start, stop, *arguments)
-        return LossSums(*sums)
-
-    n = len(pairs)
-    return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
 
 
 # from a log
@@ -425,11 +371,9 @@ def coded(log: PreferencePairs, facts: Facts) -> Pairs:
 
 def known_or_none(lists: Grades) -> Grades:
     """Return lists as learning takes them: unknown grades count as the worst, -1 is no result."""
-    if lists.min(initial=0) >= 0:
-        return lists
     codes = np.arange(MAX_GRADES + 2).astype(np.int8)
     codes[[EMPTY, UNKNOWN]] = -1, 0
-    return codes[lists]
+    return np.ascontiguousarray(codes[lists] if lists.min(initial=0) < 0 else lists)
 
 
 def _strength(log: PreferencePairs) -> Floats | None:

@@ -19,8 +19,8 @@ from dcglearn.metrics.judges import JudgeDraws
 FEW, MANY = 256, 384
 """Members of the populations behind draws, each of which gives four of them at most."""
 
-MOST_JUDGED = 1 << 13
-"""Draws are from at most this many judgements: of a longer log from a sample by weight."""
+JUDGED = 6_000
+"""Draws are from about so many judgements: of a log of twice as many from a sample by weight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,19 +37,19 @@ class Posterior:
         n_draws: int,
         random_state: int,
         dispersion: float = 1.0,
-        most: int = MOST_JUDGED,
+        n_judged: int = JUDGED,
     ) -> Self:
         """Draw from the posterior of a fit.
 
         Raters' own deviations stay as fitted. A judgement counts as one, less where lists recur,
-        and at most as ``1 / dispersion``. Of a log of more than `most` judgements a sample stands
-        for all, whose judgements count for more, up to one each. If that is less than the log
-        counts for, the draws are moved to the fit, and towards it by the root of the part: rather
-        too wide.
+        and at most as ``1 / dispersion``. Of a long log a sample of about `n_judged` stands for
+        all, whose judgements count for more, up to one each. If that is less than the log counts
+        for, the draws are moved to the fit, and towards it by the root of the part: rather too
+        wide.
         """
         # how much a judgement counts for
         function = replace(fit.function, share=min(fit.function.share, 1 / dispersion))
-        sample = sampled(function, most)
+        sample = sampled(function, n_judged)
 
         n = FEW if n_draws <= 4 * FEW else MANY
         draws, _ = free_population(sample, np.random.default_rng(random_state), n)
@@ -68,7 +68,7 @@ class Posterior:
     @property
     def powers(self) -> Floats | None:
         """The powers of lengths, shape (B,); None where they are all 0."""
-        return self._points.powers
+        return self._points.powers if self._points.powers.any() else None
 
     def judges(self) -> JudgeDraws:
         """Return the draws as a metric's file holds them, with judges in the unit of `dcgs`."""
@@ -78,7 +78,7 @@ class Posterior:
             scale=points.discounts[:, 0] * points.gains[:, -1],
             tie_threshold=points.thresholds[:, 1] if self.model.ties else np.zeros(n),
             error_rate=points.errors.mean(axis=1),
-            bias=np.zeros(n) if points.biases is None else points.biases.mean(axis=1),
+            bias=points.biases.mean(axis=1),
             powers=self.powers,
         )
 

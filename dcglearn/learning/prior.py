@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -38,13 +38,8 @@ Hessians, (B, p, p).
 """
 
 
-@dataclass(frozen=True)
-class Normal:
-    """Linear functions of the parameters, rows of shape (q, p), with mean and deviation."""
-
-    rows: Floats
-    mean: float
-    spread: float
+Normal: TypeAlias = tuple[Floats, float, float]
+"""Linear functions of the parameters, rows of shape (q, p), with mean and deviation."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +61,8 @@ class Prior:
         cls, bends: Sequence[tuple[Floats, Floats]], normals: Sequence[Normal], ridge: float
     ) -> Self:
         """Return the prior of the bends ``rows theta - offsets`` of both curves, and all else."""
-        rows = [*(of_curve for of_curve, _ in bends), *(x.rows / x.spread for x in normals)]
-        means = [np.full(len(x.rows), x.mean / x.spread) for x in normals]
+        rows = [*(of_curve for of_curve, _ in bends), *(x / spread for x, _, spread in normals)]
+        means = [np.full(len(x), mean / spread) for x, mean, spread in normals]
         centres = np.concatenate([*(offsets for _, offsets in bends), *means])
         n_of_gains, n_of_discounts = (len(offsets) for _, offsets in bends)
         return cls(np.vstack(rows), centres, n_of_gains, n_of_gains + n_of_discounts, ridge)

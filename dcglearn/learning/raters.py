@@ -35,6 +35,8 @@ def with_raters(objective: Objective, theta: Floats) -> tuple[Objective, Floats]
             if lower <= value or size * length < 1e-9:
                 break
             size /= 2
+
+        # take it, and try a longer one next
         if lower <= value:
             objective, theta, value = moved, there, lower
         if size * length < 1e-7:

@@ -22,8 +22,6 @@ from dcglearn.learning.fit import FREE, LLM, NEAR_LLM, OF_LENGTH, PRIOR, Fit, Me
 from dcglearn.learning.objective import Objective, PairSource
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.search import descend
-from dcglearn.learning.wrong_verdicts import wrong_share
-from dcglearn.logs.thinning import SAMPLE
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 EVEN = 100.0
@@ -69,6 +67,7 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
     Weights are found from the evidence, by populations of so many members, or those `held` from
     another fit, in the order of its members.
     """
+    # the fixed metrics, of the fit's power
     model = fit.model
     shape = model.n_grades, model.depth
     textbooks = textbook_dcgs(*shape)
@@ -77,11 +76,14 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
         textbooks = {name + OF_LENGTH: replace(x, power=power) for name, x in textbooks.items()}
     own = {PRIOR: fit.options.metric("prior", *shape), LLM: fit.options.metric("llm", *shape)}
     metrics = textbooks | {name: dcg for name, dcg in own.items() if dcg is not None}
+
+    # the fitted curves
     fits = {FREE: fit}
     if LLM in metrics:
         options = replace(fit.options, prior=metrics[LLM], llm=None)
         fits[NEAR_LLM] = fit_dcg(fit.pairs, options, metrics[LLM])
 
+    # their weights
     with one_blas_thread():
         log_evidence, weights = 0.0, held
         if weights is None:
@@ -95,15 +97,13 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
         # the judges that fit best with the mean
         mean = mean_dcg(members)
         theta = with_curves(model, fit.theta, mean)
-        points = model.points(judged(sampled(fit.function), theta[None]))
-        wrong = wrong_share(fit.pairs.thinned(SAMPLE), points)
+        points = model.points(judged(sampled(fit.function), theta))
 
     return replace(
         fit,
         dcg=replace(fit.dcg, gains=mean.gains, discounts=mean.discounts, power=mean.power),
         points=points,
         members=tuple(members),
-        wrong_share=wrong,
         log_evidence=log_evidence,
     )
 
@@ -139,15 +139,15 @@ def _weights(
     return float(np.logaddexp(fitted, fixed)), weights
 
 
-def judged(objective: Objective, thetas: Floats) -> Floats:
-    """Return parameters, (M, p), with the judges that fit best with their curves."""
-    model, at = objective.model, objective.model.places
-    low, high = (np.tile(end, (len(thetas), 1)) for end in model.bounds)
+def judged(objective: Objective, theta: Floats) -> Floats:
+    """Return parameters, shape (1, p), with the judges that fit best with the curves of theta."""
+    low, high = (end.copy() for end in objective.model.bounds)
 
     # the curves, and the gain of an empty place, stay
-    of_curves = np.s_[:, np.r_[: at.delta.stop, at.empty, at.power]]
-    low[of_curves] = high[of_curves] = np.clip(thetas, low, high)[of_curves]
-    return descend(objective, thetas, (low, high), max_steps=50, tol=1e-6).theta
+    at = objective.model.places
+    of_curves = np.r_[: at.delta.stop, at.empty, at.power]
+    low[of_curves] = high[of_curves] = np.clip(theta, low, high)[of_curves]
+    return descend(objective, theta[None], (low, high), max_steps=50, tol=1e-6).theta
 
 
 def zeroed(dcg: DCG, zero: int) -> DCG:

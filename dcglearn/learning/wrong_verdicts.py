@@ -35,18 +35,16 @@ def wrong_chances(
 def wrong_share(pairs: Pairs, points: Points) -> float:
     """Return the share of decided judgements that is expected to name the worse list."""
     decided, z = _decided(pairs, points)
-    n = len(decided)
-    if not n:
+    if not len(z):
         return 0.0
 
     # what judges add to the difference of the lists
-    rater = np.broadcast_to(decided.rater, n)
-    pull = 0.0 if points.biases is None else decided.way * points.biases[0][rater]
-
+    _, rater, weight, way = decided.columns
+    pull = way * points.biases[0][rater]
     threshold = float(points.thresholds[0, 1])
     errors = points.errors[0][rater]
     wrong = wrong_chances(z, pull, threshold, errors)
-    return float(np.average(wrong, weights=np.broadcast_to(decided.weight, n)))
+    return float(np.average(wrong, weights=weight))
 
 
 def contrary_raters(pairs: Pairs, points: Points) -> Flags:
@@ -61,8 +59,7 @@ def contrary_raters(pairs: Pairs, points: Points) -> Flags:
         return contrary
     decided, z = _decided(pairs.merged(), points)
     n_raters = len(contrary)
-    rater = np.broadcast_to(decided.rater, len(z))
-    weight: Floats = np.broadcast_to(decided.weight, len(z))
+    _, rater, weight, _ = decided.columns
 
     def sums(values: Floats) -> Floats:
         totals: Any = np.bincount(rater, values, n_raters)
@@ -77,5 +74,5 @@ def contrary_raters(pairs: Pairs, points: Points) -> Flags:
 
 def _decided(pairs: Pairs, points: Points) -> tuple[Pairs, Floats]:
     """Return the decided judgements, and the differences of their lists in units of the noise."""
-    decided = pairs.at(np.flatnonzero(np.broadcast_to(pairs.level, len(pairs))))
+    decided = pairs.at(np.flatnonzero(pairs.columns[0]))
     return decided, decided.differences(points)[0]

@@ -21,10 +21,9 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     at_depth,
 )
-from dcglearn.learning.answer_likelihood import JudgedAnswers
 from dcglearn.learning.fit import DirectLearner, Fit, fit_dcg, warn_of
 from dcglearn.learning.options import DCGOptions
-from dcglearn.learning.pairs import Pairs, known_or_none, pairs_of
+from dcglearn.learning.pairs import known_or_none, pairs_of
 from dcglearn.logs.preference_pairs import order_of
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, MetricLike, read_metric
@@ -115,8 +114,8 @@ def learn_from_answers(
 
     Answers to a question that was asked with several lists are compared
     (`Answers.within_questions`): how hard it is cancels. For a question that was asked with one
-    list, ``P(right) = sigma(a DCG + b)``, with a normal b by question. Between such questions, what
-    makes a question hard may make its list bad too: the DCG then takes credit for it.
+    list, ``P(right) = sigma(a DCG + b)``, with one b for all. Between such questions, what makes a
+    question hard may make its list bad too: the DCG then takes credit for it.
 
     Where the lists of a question hold the same grades in another order, answers tell differences of
     discounts, and their level is a convention. Questions asked without any passage too (an empty
@@ -237,8 +236,9 @@ def _n_different(numbers: Indices) -> int:
 def fit_answers(answers: Answers, options: DCGOptions) -> Fit:
     """Return the fit to both kinds of answers.
 
-    Comparisons are fitted alone first, and from there together with the likelihood of the other
-    answers. Raise InputError if nothing can be compared.
+    Comparisons are preferences. A right answer to a question that was asked with one list prefers
+    this list to none, a wrong one none to it, with a position bias: how easy questions are. Raise
+    InputError if nothing can be compared.
     """
     # the comparisons
     rows, wrong, weight = answers.within_questions
@@ -247,28 +247,26 @@ def fit_answers(answers: Answers, options: DCGOptions) -> Fit:
         raise InputError(
             "no two answers from different lists differ, so no list is better than another"
         )
+    options.check(log.n_grades, graded=log.graded)
+    pairs = pairs_of(log, by_rater=False)
 
-    # the fit to them alone
-    with one_blas_thread():
-        options.check(log.n_grades, graded=log.graded)
-        pairs = pairs_of(log, by_rater=False)
-        fit = fit_dcg(pairs, options, independent=True)
-        alone = np.flatnonzero(~answers.varied)
-        if not len(alone):
-            return fit
-
-        # the pairs of comparable answers
+    # answers to questions that were asked with one list, shown first, beside none
+    alone = np.flatnonzero(~answers.varied)
+    if len(alone):
         assert pairs.facts is not None
-        lists = known_or_none(answers.lists)
-        compared = Pairs.plain(lists[rows], lists[wrong], weight)
+        lists, right = known_or_none(answers.lists), answers.right[alone]
+        asked, nothing = lists[alone], np.full_like(lists[alone], -1)
 
-        # questions that were asked with one list
-        _, first, number = np.unique(answers.number[alone], return_index=True, return_inverse=True)
-        right = np.bincount(number, answers.right[alone]).astype(float)
-        count = np.bincount(number).astype(float)
-        judged = JudgedAnswers(compared, lists[alone][first], right, count)
-        # from judges of all sharpness: where comparisons are few, the best are all but infallible
-        return fit_dcg(pairs, options, fit.dcg, source=judged, independent=True)
+        # right, then wrong, each by its share
+        pairs = pairs.changed(
+            first=np.concatenate([lists[rows], asked, nothing]),
+            second=np.concatenate([lists[wrong], nothing, asked]),
+            weight=np.concatenate([weight, right, 1 - right]),
+            way=np.repeat([0, 1, -1], [len(rows), len(alone), len(alone)]).astype(np.int8),
+            facts=replace(pairs.facts, sided=True),
+        )
+    with one_blas_thread():
+        return fit_dcg(pairs, options, independent=True)
 
 
 def explained_at_most(answers: Answers, random_state: int = 0) -> str:

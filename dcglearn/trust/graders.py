@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, starmap
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -22,7 +22,6 @@ from dcglearn.foundation.intervals import (
     student_test,
 )
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
@@ -33,8 +32,6 @@ from dcglearn.foundation.validation import (
     listed,
 )
 from dcglearn.learning.options import DCGOptions
-from dcglearn.learning.pairs import pairs_of
-from dcglearn.learning.weighing import learned
 from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
@@ -45,7 +42,9 @@ from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_preferences, read_table, rows_of
 from dcglearn.reading.shapes import lists_of_documents, with_grades
 from dcglearn.reading.tables import table_of as rows_in
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import best_textbook
+from dcglearn.trust.held_out_frame import held_out_frame
 from dcglearn.trust.resampling import FEWEST_HELD_OUT, FEWEST_UNITS, folds, unit_of
 
 GRADER = ("grader", "judge", "labeller", "labeler", "annotator", "model")
@@ -320,23 +319,27 @@ def compare_graders(
     remedy = "get verdicts of more users, queries or lists"
     parts = folds(held_out, random_state, fewest=30, remedy=remedy)
 
-    # how far each verdict is as a metric of each grader's grades says
-    right, shared = np.empty((2, len(pairs), len(first)))
+    # how far each verdict is as a metric of each grader's grades says, and the one metric
     logs = [graded for graded, _ in pairs.values()]
-    tasks = [(g, *part) for g in range(len(pairs)) for part in parts]
+    usual = [read_metric(metric, x.n_grades, x.depth, accept=SCORING) for x in logs]
+
+    def values_without(train: Indices, test: Indices) -> Floats:
+        """Return the values of a fold's pairs by each grader's own metric, and by the one."""
+        own = [x[test].verdicts(_metric(x[train])) for x in logs]
+        shared = [x[test].verdicts(one) for x, one in zip(logs, usual, strict=True)]
+        return (np.array([own, shared]) + 1) / 2
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for g, train, test in counted(tasks, len(tasks), "held out"):
-            right[g, test] = (logs[g][test].verdicts(_metric(logs[g][train])) + 1) / 2
-    for g, graded in enumerate(logs):
-        usual = read_metric(metric, graded.n_grades, graded.depth, accept=SCORING)
-        shared[g] = (graded.verdicts(usual) + 1) / 2
+        of_folds = starmap(values_without, parts)
+        frame = held_out_frame(first, None, parts, of_folds, "held out")
 
-    # shares and their differences, of the pairs that a fold held out
-    at = np.sort(np.concatenate([test for _, test in parts]))
-    right, shared, weight = right[:, at], shared[:, at], first.weights[at]
-    clusters = clusters[0][at], clusters[1][at]
-    shares, errors, n_units = mean_and_error(np.stack([right, shared]), weight, clusters)
+    # of the pairs that a fold held out
+    at, right = frame.rows, frame.right
+    frame = replace(frame, clusters=(clusters[0][at], clusters[1][at]))
+
+    # shares and their differences
+    shares, errors, n_units = frame.means_and_errors()
     low, high = student_interval(shares[0], errors[0], n_units)
     columns_of = zip(pairs, shares[0], low, high, shares[1], strict=True)
     keys = ("grader", "share", "low", "high", "under_one_metric")
@@ -346,7 +349,7 @@ def compare_graders(
     ]
     return GraderComparison(
         table_of(table).fill_nan(None),
-        Differences.of(right, weight, clusters),
+        Differences.of(right, frame.weight, frame.clusters),
         len(at),
         by,
         n_units,
@@ -443,7 +446,7 @@ def _units(log: Preferences, rows: Clusters | None, fewest: int) -> tuple[str, C
 def _metric(train: Preferences) -> DCG:
     """Return the metric of a grader's grades that verdicts teach, or else the best textbook's."""
     try:
-        return learned(pairs_of(train), DCGOptions()).dcg
+        return fit_learner(train, DCGOptions()).dcg
     except InputError:  # as where all lists have equal grades
         return best_textbook(train)[1]
 

@@ -8,7 +8,7 @@ import numpy as np
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import EMPTY
 from dcglearn.learning.fit import Fit
-from dcglearn.learning.posterior import MOST_JUDGED, Posterior, dispersion
+from dcglearn.learning.posterior import JUDGED, Posterior, dispersion
 from dcglearn.logs.thinning import SAMPLE
 from dcglearn.metrics.judges import Judges
 from dcglearn.reading.preferences import Preferences
@@ -35,20 +35,15 @@ def with_judges(fit: Fit, log: Preferences) -> Fit:
         grades=tuple(grades[grades >= 0].tolist()),
         depth=int(np.flatnonzero((lists > EMPTY).any(axis=0)).max(initial=-1)) + 1,
     )
-    return judged_by(fit, judges)
-
-
-def judged_by(fit: Fit, judges: Judges) -> Fit:
-    """Return a fit whose metric has these judges."""
     return replace(fit, dcg=replace(fit.dcg, judges=judges))
 
 
 def posterior_of(
-    log: Preferences, fit: Fit, unit: str, n: int, random_state: int, most: int = MOST_JUDGED
+    log: Preferences, fit: Fit, unit: str, n: int, random_state: int, n_judged: int = JUDGED
 ) -> Posterior:
     """Return n draws from the posterior of a fit to a log, whose units are independent.
 
-    They are from at most `most` judgements, see `Posterior.of`.
+    They are from about `n_judged` judgements, see `Posterior.of`.
     """
     with one_blas_thread():
         # how much the judgements of a unit depend on each other
@@ -68,4 +63,4 @@ def posterior_of(
             unit,
             apart,
         )
-        return Posterior.of(fit, n, random_state, apart, most)
+        return Posterior.of(fit, n, random_state, apart, n_judged)

@@ -20,7 +20,7 @@ from dcglearn.learning.posterior import Posterior
 from dcglearn.learning.wrong_verdicts import wrong_chances
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, size_of
-from dcglearn.trust.resampling import is_whole, sampled
+from dcglearn.trust.resampling import is_whole
 
 FALSE_POSITIVE_RATE = 0.05
 """False-positive rate of the tests."""
@@ -79,7 +79,7 @@ def lists_of_judges(pairs: Pairs) -> tuple[Indices, Indices]:
 def single_verdicts(log: AnyLog, rng: np.random.Generator, most: int = 4_000) -> AnyLog:
     """Return a log of at most `most` judgements, a row each where whole weights count verdicts."""
     if not is_whole(log.weights) or log.total_weight >= MOST_COUNTED:
-        return sampled(log, rng, most)
+        return log.thinned(most // 2)
     counts = log.weights.astype(np.int64)
     if counts.sum() > most:
         counts = rng.multivariate_hypergeometric(counts, most, method="marginals")

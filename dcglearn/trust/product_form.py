@@ -32,8 +32,9 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.learning.fit import Fit, fit_log
 from dcglearn.learning.options import DCGOptions
-from dcglearn.learning.pairs import Pairs, pair_loss
+from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.usable_pairs import learnable
+from dcglearn.logs.visibility import encode
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
@@ -212,33 +213,42 @@ def weights_of_increments(increments: Floats) -> Floats:
     return np.hstack([np.zeros((len(inner), 1)), inner])
 
 
+def increments_of(pairs: Pairs, n_grades: int) -> Floats:
+    """Return how often each increment counts in the difference of pairs, shape (n, (L - 1) K).
+
+    An increment counts for the grades from its own on, at the positions down to its own.
+    """
+    ahead, behind = (encode(lists, n_grades) for lists in (pairs.first, pairs.second))
+    from_grade = np.cumsum((ahead - behind)[:, :, :0:-1], axis=2)[:, :, ::-1]
+    to_place = np.cumsum(from_grade, axis=1)
+    return to_place.transpose(0, 2, 1).reshape(len(pairs), -1).astype(np.float64)
+
+
 def _free_weights(fit: Fit, pairs: Pairs) -> tuple[float, Floats]:
     """Return the likelihood ratio of free weights to a fitted DCG, and the weights, shape (K, L).
 
     The weights of pairs count independent judgements.
     """
     from scipy.optimize import minimize  # which takes long to import
+    from scipy.special import expit
 
     # the increments of the DCG, in units of the judges' noise
     points = fit.model.points(fit.theta[None])
     steps, falls = np.diff(points.gains[0]), -np.diff(points.discounts[0], append=0.0)
-    shape = len(steps), len(falls)
-    product = np.outer(steps, falls).ravel()
+    product = np.outer(steps, falls)
+    counts = increments_of(pairs, points.gains.shape[1])
 
     def cost(increments: Floats) -> tuple[float, Floats]:
         """Return the negative log likelihood of B, flat, plus the penalty, and its slope."""
-        weights = weights_of_increments(increments.reshape(shape))
-        sums = pair_loss(pairs, weights, np.array([0.0, 0.0, np.inf]), np.zeros(1))
-
-        # the slope in B, and the penalty
-        above = np.cumsum(sums.moment[:, :0:-1], axis=1)[:, ::-1]
-        away = increments - product
-        slope = np.cumsum(above, axis=0).T.ravel() + PENALTY * away
-        return float(sums.loss) + 0.5 * PENALTY * float(away @ away), slope
+        z = counts @ increments
+        away = increments - product.ravel()
+        loss = float(pairs.weights @ np.logaddexp(0.0, -z)) + 0.5 * PENALTY * float(away @ away)
+        return loss, PENALTY * away - (pairs.weights * expit(-z)) @ counts
 
     # the objective is convex, so one descent finds its minimum
     bounds = [(0.0, None)] * product.size
     limits = {"maxiter": 500, "maxcor": 15, "ftol": 1e-9, "gtol": 1e-5}
-    free = minimize(cost, product, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
-    ratio = 2 * (cost(product)[0] - float(free.fun))
-    return ratio, weights_of_increments(free.x.reshape(shape))
+    start = product.ravel()
+    free = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
+    ratio = 2 * (cost(start)[0] - float(free.fun))
+    return ratio, weights_of_increments(free.x.reshape(product.shape))

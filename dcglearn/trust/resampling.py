@@ -14,7 +14,7 @@ from dcglearn.foundation.intervals import (
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Indices, InputError, Integers, Seed
 from dcglearn.learning.usable_pairs import usable_pairs
-from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import pair_numbers, size_of
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
@@ -158,15 +158,6 @@ def counts_in_folds(weight: Floats, rng: np.random.Generator) -> Floats:
 def is_whole(weight: Floats) -> bool:
     """Return whether weights are whole numbers, so that they count judgements."""
     return bool((weight == np.round(weight)).all())
-
-
-def sampled(log: AnyLog, rng: np.random.Generator, most: int = 4_000) -> AnyLog:
-    """Return a log of at most `most` judgements, drawn by weight."""
-    if len(log) <= most:
-        return log
-    chance = None if log.weight is None else log.weight / log.weight.sum()
-    kept, times = np.unique(rng.choice(len(log), most, p=chance), return_counts=True)
-    return log[kept].changed(weight=times.astype(np.float64))
 
 
 def bootstrap_counts(times: ArrayLike, n_resamples: int, random_state: Seed) -> Integers:

@@ -16,16 +16,7 @@ import numpy as np
 
 from dcglearn.coherence import disagreements
 from dcglearn.kernels.library import function
-from dcglearn.learning import (
-    curves,
-    judgement_kernel,
-    list_kernel,
-    objective,
-    pair_sums,
-    pairs,
-    prior,
-    search,
-)
+from dcglearn.learning import curves, judgement_kernel, objective, pair_sums, pairs, prior, search
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE, Pairs
 from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
 from dcglearn.losses.objective import Batch as ObjectiveBatch
@@ -142,36 +133,16 @@ def case_of(rng, i):
 
 
 def add_judgements(digests, rng, case):
-    """Add sums over the judgements of each order, whole and in part, at gains or weights."""
-    n, depth = case.lists.shape[1:]
-    log = Pairs(*case.lists, *case.columns).bound
-    weights = between(rng, -1, 1, (len(case.gains), depth, case.gains.shape[1])) * 3.0
+    """Add sums over the judgements of each order, whole and in part."""
+    n = case.lists.shape[1]
+    log = Pairs(*case.lists, *case.columns)
+    columns = log.level, log.rater, log.weight, log.way
+    varies = [int(len(column) > 1) for column in columns]
     for order in (VALUE, SLOPES, CURVATURE):
-        forms = [(case.gains, case.discounts, None)]
-        if order < CURVATURE:
-            forms.append((None, None, weights))
-        for form in forms:
-            for rows in ((0, n), (n // 3, n - n // 4)):
-                how = case.gains.shape[1], order, depth, *form, *case.judges
-                *sums, _ = pairs.judgement_sums(log.address, *rows, *how)
-                digests.add("add_judgements", *sums)
-
-
-def add_lists(digests, rng, case):
-    """Add values of lists and their slopes."""
-    n_points, n_grades = case.gains.shape
-    m = pick(rng, (1, 2, 13, 64))
-    lists = grades(rng, (m, case.lists.shape[2]), n_grades)
-
-    # values and slopes
-    tables = np.hstack([np.zeros((n_points, 1)), case.gains]), case.discounts
-    values = list_kernel.list_values(lists, *tables)
-    digests.add("fill_values", values)
-
-    slopes = between(rng, -1, 1, (n_points, m)) * rng.integers(0, 2, (n_points, m))
-    digests.add("spread_slopes", list_kernel.list_slopes(lists, slopes, n_grades))
-    factors = list_kernel.list_factors(lists, *tables)
-    digests.add("fill_factors", factors)
+        for rows in ((0, n), (n // 3, n - n // 4)):
+            given = log.first, log.second, *columns, case.gains, case.discounts, *case.judges
+            *sums, _ = pairs.judgement_sums(*rows, *varies, order, *given)
+            digests.add("add_judgements", *sums)
 
 
 def add_verdicts(digests, rng):
@@ -187,8 +158,6 @@ def add_verdicts(digests, rng):
     low[plain], high[plain] = 0.0, np.inf
     digests.add("verdicts", *judgement_kernel.verdicts(z, low, high, tie, error))
 
-    for rate in (0.0, 1e-12, 0.2):
-        digests.add("log_chances", *judgement_kernel.log_chances(z, rate))
     for threshold in (0.0, 0.3, 5.0, 350.0):
         digests.add("chances", judgement_kernel.chances(z, threshold, error))
 
@@ -552,7 +521,7 @@ def add_losses(digests, rng):
     add_ranks(digests, rng)
 
 
-OF_CASE = add_judgements, add_lists, add_pairs
+OF_CASE = add_judgements, add_pairs
 OTHERS = add_verdicts, add_curves, add_steps, add_discounts, add_inversions, add_elementary
 OTHERS += (add_losses,)
 """What adds results of a log, and of other inputs, each with a generator of its own."""

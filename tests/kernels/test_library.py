@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,6 @@ import pytest
 
 from dcglearn.foundation.version import __version__
 from dcglearn.kernels import build, library
-from dcglearn.learning.pairs import SLOPES, Pairs, Points
 from tests.tables import table
 
 PACKAGE = Path(library.__file__).parents[1]
@@ -288,7 +286,8 @@ def test_arrays_that_are_too_short_are_refused(argument):
 
 def test_arrays_of_the_type_and_length_are_taken_where_they_lie(argument):
     check, dtype = argument
-    seen = library.function("elementary which n * *")
+    types = [*2 * [library.COUNT], *2 * [library.ARRAY]]
+    seen = library.plain_function("elementary", types, None)
     for shape in ((0,), (3,), (2, 3), (), (1, 1, 1)):
         array = np.zeros(shape, dtype)
         for writeable in (True, False):
@@ -356,14 +355,14 @@ def test_a_call_finds_lengths_and_makes_arrays():
 
 
 def test_a_call_finds_the_dimensions_of_arrays_and_makes_arrays_of_them():
-    lists, gains, discounts = np.array([[0, 1]], np.int8), np.eye(2, 3), np.ones((2, 2))
-    sizes = ".n .m .depth .width b[m,depth] f[n,width] f[n,depth]"
-    values = library.function(f"fill_values {sizes} f[n,m]!")
-    assert values(lists, gains, discounts).tolist() == [[0.0], [1.0]]
-    factors = library.function(f"fill_factors {sizes} f[n,m,width-1+depth]+")
-    assert factors(lists, gains, discounts).shape == (2, 1, 4)
+    gradients, hessians, far = np.array([[1.0, -2.0]]), np.eye(2)[None], np.full((1, 2), 9.0)
+    steps = library.function(
+        "dense_steps .n .p f[n,p] f[n,p,p] f[n,p] f[n,p] f[n] f[n] f[n,p]+ f[p*(p+1)]~ l[p]~"
+    )
+    given = gradients, hessians, -far, far, np.array([5.0])
+    assert steps(*given, np.zeros(1)).tolist() == [[-1.0, 2.0]]
     with pytest.raises(TypeError, match="takes 4 entries"):
-        factors(lists, gains, discounts[:1])
+        steps(gradients, hessians[:, :1], *given[2:], np.zeros(1))
 
     # several arrays in one piece of memory
     pairs, rest = library.function("elementary which .n f[n] f[2,2;n-4]!")(0, np.arange(5.0))
@@ -382,49 +381,6 @@ def test_a_chunk_is_given_first_and_memory_is_made_for_the_call():
     scores, gains, offsets = np.array([9.0, 1.0]), np.array([3.0, 0.0]), np.array([0, 2])
     arrays = scores, gains, offsets, np.array([1.0, 0.5]), np.array([2.0]), np.zeros(2)
     assert kernel(0, 2, 2, 1e-3, *arrays) == pytest.approx(6.0)
-
-
-def test_bound_arrays_are_checked(argument):
-    check, dtype = argument
-    table = np.zeros((4, 6), dtype)
-    for array, size in ((table.T, 24), (table, 25), (table.astype(np.complex128), 24)):
-        with pytest.raises(TypeError, match="a kernel takes"):
-            library.Bound((1,), ((check, array, size),))
-    library.Bound((1,), ((check, table, 24),), (2, 3))
-
-
-# Judgements that go to other processes.
-
-SUMS = """
-import pickle, sys
-with open(sys.argv[1], "rb") as file:
-    pairs, points, order = pickle.load(file)
-sums = pairs.sums(points, order)
-sys.stdout.buffer.write(pickle.dumps(vars(sums)))
-"""
-
-
-def test_pickled_judgements_hold_no_addresses_and_have_the_same_sums_elsewhere(tmp_path):
-    rng = np.random.default_rng(0)
-    lists = rng.integers(-1, 4, (2, 500, 3)).astype(np.int8)
-    level, rater = np.ones(1, np.int8), rng.integers(0, 2, 500).astype(np.int32)
-    pairs = Pairs(*lists, level, rater, rng.random(500))
-
-    # Sums bind the columns; what is pickled is the same as before.
-    before = pickle.dumps(pairs)
-    thresholds = np.array([[0.0, 0.0, np.inf]])
-    points = Points(rng.random((1, 4)), rng.random((1, 3)), thresholds, 0.1 * rng.random((1, 2)))
-    own = pairs.sums(points, SLOPES)
-    assert "bound" in vars(pairs) and "bound" not in pairs.__getstate__()
-    assert pickle.dumps(pairs) == before
-
-    # Another process, to which these addresses mean nothing, has the same sums.
-    file = tmp_path / "pairs.pickle"
-    file.write_bytes(pickle.dumps((pairs, points, SLOPES)))
-    command = [sys.executable, "-c", SUMS, str(file)]
-    there = pickle.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    for name, array in vars(own).items():
-        assert there[name].tobytes() == array.tobytes(), name
 
 
 def test_the_command_line_refuses_a_missing_library_in_one_line(tmp_path):

@@ -30,6 +30,11 @@ def random_pairs(
     return Pairs(*lists, *verdicts, weight, way)
 
 
+def plain_pairs(first: np.ndarray, second: np.ndarray) -> Pairs:
+    """Return preferences of one judge, without strengths."""
+    return Pairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), np.ones(1))
+
+
 def random_points(
     rng: np.random.Generator,
     n: int,
@@ -49,8 +54,8 @@ def random_points(
     thresholds[:, -1] = np.inf
     errors, biases = rng.uniform(0.01, 0.9, (n, n_raters)), rng.normal(0, 1, (n, n_raters))
     curves = rng.normal(0, 1, (n, n_grades)), rng.normal(0, 1, (n, depth))
-    powers = rng.uniform(0, 1, n) if rng.integers(2) else None
-    return Points(*curves, thresholds, errors, biases if sided else None, powers)
+    powers = rng.uniform(0, 1, n) if rng.integers(2) else np.zeros(n)
+    return Points(*curves, thresholds, errors, sided * biases, powers)
 
 
 def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:

@@ -1,5 +1,7 @@
 """Lists of different lengths: sums, averages and what is between; a worst grade that costs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,6 @@ from dcglearn.trust.comparison import ADDED_UP, LEARNED
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted
 from dcglearn.trust.influence import refitted
-from dcglearn.trust.judge_draws import judged_by
 from tests.makers import refused
 
 USUAL = dl.DCG.standard(5, 10).normalised()
@@ -106,7 +107,7 @@ def test_a_refit_keeps_the_form(averaged):
 
 def test_the_sentence_says_what_people_do_and_the_rows_what_it_gains(averaged):
     log, fit = averaged
-    judged = judged_by(fit, drawn_judges(log, fit, 0))
+    judged = replace(fit, dcg=replace(fit.dcg, judges=drawn_judges(log, fit, 0)))
     said = sum_or_average(judged, judged.dcg).sentence
     assert "come nearer to averaging what they find than to adding it up (p = 1.00, 90%" in said
 

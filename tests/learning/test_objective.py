@@ -55,18 +55,14 @@ def test_points_are_those_of_their_formulas(seed):
     np.testing.assert_allclose(points.discounts[0], np.exp(sharp) * discounts / discounts.sum())
 
     # the power of lengths
-    if model.power == 0:
-        assert points.powers is None
-    else:
-        wanted = expit(power) if model.power is None else [model.power]
-        np.testing.assert_allclose(points.powers, wanted)
+    wanted = expit(power) if model.power is None else [model.power]
+    np.testing.assert_allclose(points.powers, wanted)
 
     # the judges
     rates = expit(error + model.own[0]) if model.with_errors else 0
     np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, model.own.shape[1]))
-    assert (points.biases is None) == (not model.sided)
-    if model.sided:
-        np.testing.assert_allclose(points.biases[0], bias + model.own[1])
+    biases = bias + model.own[1] if model.sided else np.zeros(model.own.shape[1])
+    np.testing.assert_allclose(points.biases[0], biases)
     rising = np.cumsum(np.exp(rises))
     inner = np.concatenate([np.zeros(1 if model.ties else 2), rising, [np.inf]])
     np.testing.assert_allclose(points.thresholds[0], inner)

@@ -11,19 +11,9 @@ from scipy.special import expit
 from dcglearn import DCG, Preferences
 from dcglearn.foundation import threads
 from dcglearn.learning import judgement_kernel
-from dcglearn.learning.list_kernel import list_slopes, list_values
-from dcglearn.learning.pairs import (
-    CURVATURE,
-    SLOPES,
-    SMALL,
-    VALUE,
-    Pairs,
-    Points,
-    pair_loss,
-    pairs_of,
-)
+from dcglearn.learning.pairs import CURVATURE, SLOPES, SMALL, VALUE, Points, pairs_of
 from dcglearn.logs.visibility import encode
-from tests.learning.makers import EVERY_KIND, random_pairs, random_points
+from tests.learning.makers import EVERY_KIND, plain_pairs, random_pairs, random_points
 from tests.makers import random_log, refused
 
 # Losses and their derivatives.
@@ -57,11 +47,10 @@ def utilities(pairs, weights, power=0.0):
     return sides[0] - sides[1]
 
 
-def twin(pairs, z, thresholds, errors, biases=None):
+def twin(pairs, z, thresholds, errors, biases):
     """Return the loss at differences z, without position bias."""
     rater = column(pairs, "rater")
-    if biases is not None:
-        z = z + column(pairs, "way") * biases[rater]
+    z = z + column(pairs, "way") * biases[rater]
     chances = probabilities(z, thresholds, errors[rater])
     np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-9)
     named = chances[np.arange(len(pairs)), column(pairs, "level")]
@@ -79,8 +68,7 @@ def problem(seed):
 
 def moved(points, b, i, step):
     """Return points of which b is moved along gains, discounts, thresholds, logit or bias i."""
-    powers = np.zeros(len(points)) if points.powers is None else points.powers.copy()
-    columns = [points.gains.copy(), points.discounts.copy(), powers[:, None]]
+    columns = [points.gains.copy(), points.discounts.copy(), points.powers.copy()[:, None]]
     columns.append(points.thresholds.copy())
     logits, biases = np.log(points.errors / (1 - points.errors)), points.biases
     for array in columns:
@@ -93,8 +81,7 @@ def moved(points, b, i, step):
     elif i == 1:
         biases = biases.copy()
         biases[b] += step
-    powers = None if points.powers is None else powers[:, 0]
-    return Points(gains, discounts, thresholds, expit(logits), biases, powers)
+    return Points(gains, discounts, thresholds, expit(logits), biases, powers[:, 0])
 
 
 @pytest.mark.parametrize("seed", EVERY_KIND)
@@ -102,11 +89,8 @@ def test_losses_are_those_of_the_twin(seed):
     pairs, points, _ = problem(seed)
     sums = pairs.sums(points, CURVATURE)
     for b in range(2):
-        power = 0.0 if points.powers is None else points.powers[b]
-        z = utilities(pairs, np.outer(points.discounts[b], points.gains[b]), power)
-        judges = points.thresholds[b], points.errors[b]
-        biases = None if points.biases is None else points.biases[b]
-        wanted = twin(pairs, z, *judges, biases)
+        z = utilities(pairs, np.outer(points.discounts[b], points.gains[b]), points.powers[b])
+        wanted = twin(pairs, z, points.thresholds[b], points.errors[b], points.biases[b])
         assert sums.loss[b] == pytest.approx(wanted, rel=1e-10, abs=1e-12)
         np.testing.assert_allclose(pairs.differences(points)[b], z, atol=1e-12)
 
@@ -124,13 +108,13 @@ def test_slopes_and_joint_curvature_are_finite_differences(seed):
     first_threshold = points.gains.shape[1] + points.discounts.shape[1] + 1
     n = sums.slopes.shape[1]
 
-    # thresholds that no judgement meets, and biases that are not known, are no variables
+    # thresholds that no judgement meets, powers of 0, and biases of no side, are no variables
     fixed = {first_threshold, first_threshold + n_levels + 1}
-    if points.powers is None:
+    if not points.powers.any():
         fixed.add(first_threshold - 1)
     if n_levels == 1 and points.thresholds[0, 1] == 0:
         fixed.add(first_threshold + 1)
-    if points.biases is None:
+    if not pairs.way.any():
         fixed.add(n - 1)
     for i in fixed:
         assert not sums.slopes[:, i].any() and not sums.joint[:, i].any()
@@ -149,38 +133,9 @@ def test_slopes_and_joint_curvature_are_finite_differences(seed):
 
 
 @pytest.mark.parametrize("seed", EVERY_KIND)
-def test_the_loss_of_a_utility_and_its_slopes_are_those_of_the_twin(seed):
-    pairs, points, _ = problem(seed)
-    rng = np.random.default_rng(seed)
-    weights = rng.normal(0, 1, (points.discounts.shape[1], points.gains.shape[1]))
-    judges = points.thresholds[0], points.errors[0]
-    sums = pair_loss(pairs, weights, *judges)
-    assert sums.loss == pytest.approx(twin(pairs, utilities(pairs, weights), *judges), rel=1e-10)
-    for index in np.ndindex(weights.shape):
-        step = np.zeros(weights.shape)
-        step[index] = 1e-5
-        ends = [pair_loss(pairs, weights + sign * step, *judges).loss for sign in (1, -1)]
-        difference = np.subtract(*ends) / 2e-5
-        assert sums.moment[index] == pytest.approx(difference, rel=1e-6, abs=1e-7)
-
-    # at gains and discounts, with the same judges
-    points = replace(points, biases=None, powers=None)
-    weights = points.discounts[0][:, None] * points.gains[0]
-    of_curves, of_weights = pairs.sums(points, SLOPES), pair_loss(pairs, weights, *judges)
-    np.testing.assert_allclose(of_weights.moment, of_curves.moment[0], rtol=1e-9, atol=1e-12)
-    n_curves = sum(weights.shape)
-    assert not of_weights.slopes[:n_curves].any()
-    np.testing.assert_allclose(
-        of_weights.slopes[n_curves:], of_curves.slopes[0, n_curves:], rtol=1e-9, atol=1e-12
-    )
-
-
-@pytest.mark.parametrize("seed", EVERY_KIND)
 def test_sums_of_raters_are_finite_differences_and_add_to_the_whole(seed):
     pairs, points, _ = problem(seed)
-    points = Points(*(None if x is None else x[:1] for x in vars(points).values()))
-    if points.biases is None:
-        points = replace(points, biases=np.zeros(points.errors.shape))
+    points = Points(*(x[:1] for x in vars(points).values()))
     sums, whole = pairs.sums_of_raters(points), pairs.sums(points, CURVATURE)
     np.testing.assert_allclose(sums.slopes.sum(axis=0), whole.slopes[0, -2:], atol=1e-9)
     np.testing.assert_allclose(sums.curvature.sum(axis=0), whole.joint[0, -2:, -2:], atol=1e-9)
@@ -210,25 +165,29 @@ def test_no_judgements_cost_nothing():
 
 def test_hopeless_pairs_cost_their_distance_without_errors_and_at_most_an_error_with_them():
     rng = np.random.default_rng(0)
-    lists, weights = rng.integers(0, 5, (2, 50, 10)).astype(np.int8), rng.normal(0, 1, (10, 5))
-    pairs, thresholds = Pairs.plain(*lists, np.ones(1)), np.array([0.0, 0.0, np.inf])
-    exact = pair_loss(pairs, 1e4 * weights, thresholds, np.zeros(1)).loss
-    distance = np.maximum(-utilities(pairs, weights), 0).sum()
-    assert exact == pytest.approx(1e4 * distance, rel=1e-3)
-    with_errors = pair_loss(pairs, 1e4 * weights, thresholds, np.full(1, 0.1)).loss
-    assert with_errors <= -50 * np.log(0.1) + 1e-9
+    lists = rng.integers(0, 5, (2, 50, 10)).astype(np.int8)
+    gains, discounts = rng.normal(0, 1, (1, 5)), rng.normal(0, 1, (1, 10))
+    pairs, thresholds, none = plain_pairs(*lists), np.array([[0.0, 0.0, np.inf]]), np.zeros((1, 1))
+
+    def loss(error):
+        judges = thresholds, np.full((1, 1), error), none
+        return pairs.sums(Points(gains, 1e4 * discounts, *judges, none[0]), VALUE).loss[0]
+
+    distance = np.maximum(-utilities(pairs, np.outer(discounts, gains)), 0).sum()
+    assert loss(0.0) == pytest.approx(1e4 * distance, rel=1e-3)
+    assert loss(0.1) <= -50 * np.log(0.1) + 1e-9
 
 
 @pytest.mark.parametrize("low", [0.0, 0.5])
 @pytest.mark.parametrize("error", [0.0, 0.1])
 def test_what_is_left_out_far_away_is_negligible(error, low):
-    one = Pairs.plain(np.ones((1, 1), np.int8), np.zeros((1, 1), np.int8), np.ones(1))
-    judges = np.array([[0.0, low, np.inf]]), np.full((1, 1), error)
+    one = plain_pairs(np.ones((1, 1), np.int8), np.zeros((1, 1), np.int8))
+    judges = np.array([[0.0, low, np.inf]]), np.full((1, 1), error), np.zeros((1, 1))
 
     def at(z):
-        points = Points(np.array([[0.0, 1.0]]), np.array([[z]]), *judges)
+        points = Points(np.array([[0.0, 1.0]]), np.array([[z]]), *judges, np.zeros(1))
         sums = one.sums(points, CURVATURE)
-        return sums.loss[0], sums.moment[0, 0, 1]
+        return sums.loss[0], sums.slopes[0, 2]  # in the discount
 
     for z in (-45.0, -41.0, 41.0, 45.0):
         (up, _), (_, slope), (down, _) = at(z + 1e-3), at(z), at(z - 1e-3)
@@ -312,31 +271,22 @@ def test_chances_are_those_of_verdicts():
         np.testing.assert_allclose(
             judgement_kernel.chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15
         )
-    logs, of_z, of_error = judgement_kernel.log_chances(z, 0.2)
-    np.testing.assert_allclose(logs, np.log(0.2 + 0.6 * expit(z)))
-    np.testing.assert_allclose(of_z, 0.6 * expit(z) * expit(-z) / np.exp(logs))
-    np.testing.assert_allclose(of_error, (1 - 2 * expit(z)) / np.exp(logs))
 
 
 # Values of lists.
 
 
-def test_values_and_slopes_of_lists_are_those_of_the_dcg():
+def test_values_of_lists_are_those_of_the_dcg():
     rng = np.random.default_rng(0)
     points = random_points(rng, 2, 4, 3)
-    lists, slopes = rng.integers(-1, 3, (30, 4)).astype(np.int8), rng.normal(size=(2, 30))
-    values = list_values(lists, *points.tables)
-    pairs = Pairs.plain(lists[:15], lists[15:], np.ones(1))
+    lists = rng.integers(-1, 3, (30, 4)).astype(np.int8)
+    values, pairs = points.values(lists), plain_pairs(lists[:15], lists[15:])
     for b in range(2):
-        dcg = DCG(points.gains[b], points.discounts[b])
+        dcg = DCG(points.gains[b], points.discounts[b], power=points.powers[b])
         scores = dcg.score(np.where(lists < 0, -2, lists))
         np.testing.assert_allclose(values[b], scores, rtol=1e-12)
-        np.testing.assert_allclose(pairs.gaps(dcg), scores[:15] - scores[15:], atol=1e-12)
-
-    # a value is the sum of discounts times gains
-    moment = list_slopes(lists, slopes, 3)
-    weights = points.discounts[:, :, None] * points.gains[:, None]
-    np.testing.assert_allclose((moment * weights).sum((1, 2)), (slopes * values).sum(1))
+        gaps = pairs.differences(points)[b]
+        np.testing.assert_allclose(gaps, scores[:15] - scores[15:], atol=1e-12)
 
 
 # Parts, merging and samples.
@@ -461,8 +411,11 @@ def test_unknown_grades_are_the_worst_and_empty_places_are_no_results():
     np.testing.assert_array_equal(pairs.first, [[2, 1], [0, -1]])
     np.testing.assert_array_equal(pairs.second, [[1, -1], [0, -1]])
     assert pairs.facts.n_empty == (2, 1)
+    none = np.zeros((1, 1))
     for dcg in (DCG([-1, 1, 3], [1, 0.5]), DCG([-1, 1, 3], [1, 0.5], power=0.5)):
-        np.testing.assert_allclose(pairs.gaps(dcg), dcg.score(log.preferred) - dcg.score(log.other))
+        curves, powers = (dcg.gains[None], dcg.discounts[None]), np.array([dcg.power])
+        gaps = pairs.differences(Points(*curves, none, none, none, powers))[0]
+        np.testing.assert_allclose(gaps, dcg.score(log.preferred) - dcg.score(log.other))
 
 
 def test_nothing_to_learn_from_is_refused():

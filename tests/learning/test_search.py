@@ -11,7 +11,7 @@ from dcglearn.learning.curves import Model, family, known_curves, log_curves
 from dcglearn.learning.objective import Local, Objective
 from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import Ends, _sample_sizes, dense_steps, descend, search
-from tests.learning.makers import value_and_slope
+from tests.learning.makers import plain_pairs, value_and_slope
 from tests.makers import random_log, refused
 
 
@@ -186,7 +186,7 @@ def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
 
     # the end is that of the whole log, and as low as without samples
     log = random_log(3000, "free", seed=1, noise=0.2)
-    pairs = Pairs.plain(log.preferred, log.other, np.ones(1))
+    pairs = plain_pairs(log.preferred, log.other)
     objective = Objective(Model(10, 5, ridge=2.0), pairs, 1.0)
     starts = [objective.model.starts(known_curves(5, 10, True), softer) for softer in (0.0, 1.5)]
     whole = search(objective, starts)
@@ -199,6 +199,6 @@ def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
 
 def test_an_objective_that_is_not_finite_is_refused():
     log = random_log(20)
-    pairs, model = Pairs.plain(log.preferred, log.other, np.ones(1)), Model(10, 5)
+    pairs, model = plain_pairs(log.preferred, log.other), Model(10, 5)
     starts = [model.starts(np.array([log_curves(*metric) for metric in family(5, 10)]))]
     refused("not finite at any start", search, Objective(model, pairs, np.inf), starts)

@@ -1,7 +1,5 @@
 """The share of wrong verdicts that a fit expects over its own log."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -30,9 +28,8 @@ def test_it_is_the_mean_chance_to_name_the_worse_list(sided):
     judged, errors, biases = judgements(rng), np.array([0.1, 0.3]), np.array([0.7, -2.0])
     gains, discounts, threshold = np.array([0, 0.5, 1]), np.array([3.0, 2.0, 1.0]), 0.4
     thresholds = np.array([[0, threshold, np.inf]])
-    points = Points(gains[None], discounts[None], thresholds, errors[None])
-    if sided:
-        points = replace(points, biases=biases[None])
+    judges = thresholds, errors[None], sided * biases[None]
+    points = Points(gains[None], discounts[None], *judges, np.zeros(1))
 
     # verdict by verdict: which list is better, and what is thought of each
     worth = np.append(gains, 0.0)

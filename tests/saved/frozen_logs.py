@@ -385,7 +385,7 @@ def fits_of(log: dl.Preferences) -> dict[str, Any]:
         fit = direct.fit_
         points = fit.model.points(fit.theta[None])
         (gains,), (discounts,) = points.scaled
-        biases = np.zeros(0) if points.biases is None else points.biases[0]
+        biases = points.biases[0] if fit.facts.sided else np.zeros(0)
         values |= {"gains": gains.tolist(), "discounts": discounts.tolist()}
         values["scale"] = float(points.discounts[0, 0] * points.gains[0, -1])
         values["tie threshold"] = float(points.thresholds[0, 1]) if fit.ties else 0.0

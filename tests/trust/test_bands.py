@@ -191,7 +191,7 @@ def rated() -> Preferences:
             1.6,
             marks=pytest.mark.long,
         ),
-        ([rated()], 200, 1.3),
+        ([rated()], 150, 1.3),
     ],
     ids=["pairs", "rated"],
 )

@@ -121,7 +121,7 @@ def test_verdicts_on_a_pair_are_alike_unless_they_disagree():
 
     # more verdicts than can be drawn one by one
     many = coins.changed(weight=coins.weights * 1e9)
-    assert single_verdicts(many, rng, 100).total_weight == 100
+    assert 50 <= len(single_verdicts(many, rng, 100)) < 100
     assert agreement(fit_log(rows, DCGOptions())) < 0.1
 
     # one verdict that weighs as much, or weights that are not whole
