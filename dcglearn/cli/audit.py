@@ -93,7 +93,7 @@ def audit(
 
     # how the page was made: the command, and the digest of every file
     made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
-    for file in expand_paths(files, "**/*"):
+    for file in expand_paths(files):
         if str(file) != "-":
             made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
 

@@ -160,7 +160,7 @@ def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) 
     read: list[str] = []
     for name in inputs:
         with contextlib.suppress(InputError):  # the name of a metric, or standard input
-            read += expand_paths(name, "**/*")
+            read += expand_paths(name)
     for output in existing:
         if any(Path(output).samefile(file) for file in read):
             raise InputError(

@@ -15,6 +15,9 @@ ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
 """Polars' engines for workbooks, by preference, and the packages that they need."""
 
+AS_CSV = "save the sheet as CSV (UTF-8)"
+"""What to do about a workbook that is not read."""
+
 MOST_CELLS = 10_000_000
 """Largest number of cells that a sheet may span, from A1 to its last row and column.
 
@@ -35,30 +38,22 @@ def sheet_text(name: str, data: bytes) -> bytes:
     """
     import polars as pl
 
-    # a workbook, and no other zip file
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-    except Exception as error:  # the module raises errors of several kinds for what is damaged
-        raise InputError(
-            f"{name}: a zip file or workbook that is damaged ({error}); make or copy it again"
-        ) from error
-    if not {"[Content_Types].xml", "mimetype"} & {*archive.namelist()}:
-        raise InputError(f"{name} is a zip file; unpack it, and name the files or their folder")
-
     # the first engine that is installed
     engines = (engine for engine, package in ENGINES.items() if importlib.util.find_spec(package))
     engine: Any = next(engines, None)
     if engine is None:
         raise InputError(
-            f"{name} is an Excel workbook; save the sheet as CSV (UTF-8). Workbooks are read where "
+            f"{name} is an Excel workbook; {AS_CSV}. Workbooks are read where "
             "openpyxl is installed (pip install openpyxl)"
         )
 
-    # its size before it is read
-    inflated = sum(part.file_size for part in archive.infolist())
-    refuse_beyond_memory(4.0 * inflated, f"{name}: the workbook", "save the sheet as CSV (UTF-8)")
-
     try:
+        # a workbook, and no other zip file, that fits into the memory
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        if not {"[Content_Types].xml", "mimetype"} & {*archive.namelist()}:
+            raise InputError(f"{name} is a zip file; unpack it, and name the files or their folder")
+        inflated = sum(part.file_size for part in archive.infolist())
+        refuse_beyond_memory(4.0 * inflated, f"{name}: the workbook", AS_CSV)
         _refuse_far_cells(name, archive)
 
         # as text, since a type that is inferred turns other cells into nulls or numbers; without a
@@ -71,12 +66,12 @@ def sheet_text(name: str, data: bytes) -> bytes:
             drop_empty_rows=False,
         )
 
-    # each engine raises errors of its own for what is damaged
+    # the module and each engine raise errors of their own for what is damaged
     except InputError:
         raise
     except Exception as error:
         raise InputError(
-            f"{name} is an Excel file that cannot be read ({error}); save it as CSV"
+            f"{name}: a workbook or zip file that cannot be read ({error}); {AS_CSV}"
         ) from error
     text = table.with_columns(pl.all().replace("", None))
     return text.write_csv(separator="\t", include_header=False).encode()
@@ -98,7 +93,7 @@ def _refuse_far_cells(name: str, archive: zipfile.ZipFile) -> None:
         if last_row * last_column > MOST_CELLS:
             raise InputError(
                 f"{name}: a sheet spans {last_row:,} rows and {last_column:,} columns; delete "
-                "those beyond the table, or save the sheet as CSV (UTF-8)"
+                f"those beyond the table, or {AS_CSV}"
             )
 
 

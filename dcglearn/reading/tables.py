@@ -127,7 +127,7 @@ def files_of(paths: Any) -> list[str]:
     if str(paths) == "-":
         return ["-"]
     shown = [
-        path for path in expand_paths(paths, "**/*") if not Path(path).name.startswith((".", "~$"))
+        path for path in expand_paths(paths) if not Path(path).name.startswith((".", "~$"))
     ]
     # Path.resolve fails at a circle of links
     once = {os.path.realpath(path): path for path in reversed(shown)}

@@ -96,7 +96,7 @@ def test_one_far_cell_is_refused_by_the_command(misuse, book, here):
 
 @table("rows", ["<row", "<c " * 300_000, "<c r='" * 300_000])
 def test_a_sheet_that_is_no_xml_is_refused(book, rows):
-    refused("cannot be read .*; save it as CSV", read_preferences, book(rows=rows))
+    refused("cannot be read .*; save the sheet as CSV", read_preferences, book(rows=rows))
 
 
 @pytest.mark.parametrize(
