@@ -29,7 +29,7 @@ def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
     pipe is written to when the block has succeeded. Raise InputError if the folder does not exist
     or cannot be written, or `path` exists and `force` is false.
     """
-    refuse_existing(path, force=force)
+    refuse_unwritable(path, force=force)
     through = written_through(path)
     target = Path(path) if through else Path(path).resolve()
     beside = None if through else target.parent
@@ -47,15 +47,12 @@ def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
                     shutil.copymode(target, temporary)
                 temporary.replace(target)
 
-    except OSError as error:
-        raise InputError(
-            f"{path}: not written ({error.strerror or error}); nothing was changed"
-        ) from error
     except Exception as error:
         # errors of the disk are no OSError in polars
-        if type(error).__module__.split(".")[0] != "polars":
+        if not isinstance(error, OSError) and not type(error).__module__.startswith("polars"):
             raise
-        raise InputError(f"{path}: not written ({error}); nothing was changed") from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: not written ({reason}); nothing was changed") from error
     _LOG.info("wrote %s", path)
 
 
@@ -68,10 +65,14 @@ def written_through(path: PathLike) -> bool:
     return os.path.exists(path) and not plain  # noqa: PTH110
 
 
-def refuse_existing(path: PathLike, *, force: bool) -> None:
-    """Raise InputError if an output path is a folder, has no folder, or exists without `force`."""
+def refuse_unwritable(path: PathLike, *, force: bool) -> None:
+    """Raise InputError if an output is a folder, has no folder, or exists without `force`.
+
+    `ROOM` bytes are written beside it on trial.
+    """
     # whether anything can be there
     target = as_path(path)
+    through = written_through(target)
     try:
         target.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -84,17 +85,14 @@ def refuse_existing(path: PathLike, *, force: bool) -> None:
         raise InputError(f"{target} is a folder; name a file in it")
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
-    if target.is_file() and not force and not written_through(target):
+    if through:
+        return
+    if target.is_file() and not force:
         raise InputError(f"{target} exists; choose another name, or --force to replace it")
 
-
-def refuse_unwritable(path: PathLike, *, force: bool) -> None:
-    """Raise InputError if a trial of writing `ROOM` bytes beside `path` fails."""
-    refuse_existing(path, force=force)
-    if written_through(path):
-        return
+    # whether there is room
     try:
-        with tempfile.TemporaryFile(dir=Path(path).resolve().parent) as trial:
+        with tempfile.TemporaryFile(dir=target.resolve().parent) as trial:
             trial.write(bytes(ROOM))
     except OSError as error:
         raise InputError(f"{path}: cannot write there ({error.strerror})") from error

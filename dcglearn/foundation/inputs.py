@@ -39,7 +39,8 @@ def expand_paths(paths: Paths) -> list[str]:
 
         if not matches:
             raise InputError(
-                f"{path} does not exist, is a folder without files, or a pattern of none; check the name"
+                f"{path} does not exist, is a folder without files, or a pattern of none; check "
+                "the name"
             )
         files += matches
     return list(dict.fromkeys(files))

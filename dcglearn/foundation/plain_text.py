@@ -73,13 +73,10 @@ def aligned(rows: Sequence[Sequence[str]], n_left: int = 1) -> list[str]:
     """Return a table's lines: `n_left` columns flush left, the others right."""
     rows = [[one_line(cell) for cell in row] for row in rows]
 
-    # width of each column
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-
-    # cells padded to it
     lines = []
     for row in rows:
-        left = [cell.ljust(width) for cell, width in zip(row[:n_left], widths, strict=False)]
+        left = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)][:n_left]
         right = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][n_left:]
         lines.append("  ".join(left + right).rstrip())
     return lines

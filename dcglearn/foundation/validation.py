@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
@@ -344,38 +345,23 @@ def whole_number(
 
 
 def within(
-    value: Any,
-    name: str,
-    most: float = np.inf,
-    remedy: str = "",
-    *,
-    above: bool = False,
-    below: bool = False,
+    value: Any, name: str, most: float = np.inf, remedy: str = "", *, strictly: bool = False
 ) -> None:
     """Raise InputError, ending with `remedy`, unless `value` is a finite number from 0 to `most`.
 
-    With `above`, 0 is excluded, and with `below`, `most`.
+    With `strictly`, 0 and `most` are excluded.
     """
-    number = np.nan
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if is_number:
-        with contextlib.suppress(OverflowError):  # of integers beyond all floats
-            number = float(value)
-
-    # whether it lies within, at an end that counts
-    inside = 0 <= number <= most and number < np.inf
-    excluded = (above and number == 0) or (below and number == most)
-    if inside and not excluded:
+    inside = is_number and 0 <= value <= min(most, sys.float_info.max)
+    if inside and not (strictly and value in (0, most)):
         return
 
     # what is allowed
-    limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
+    least = "above 0" if strictly else "of at least 0"
+    limit = f" and {'below' if strictly else 'at most'} {most:g}" if np.isfinite(most) else ""
     kind = InputError if is_number else InputTypeError
-    problem = (
-        f"{name}={value!r} must be a finite number {'above' if above else 'of at least'} 0{limit}"
-        + (f"; {remedy}" if remedy else "")
-    )
-    raise kind(problem)
+    problem = f"{name}={value!r} must be a finite number {least}{limit}"
+    raise kind(f"{problem}; {remedy}" if remedy else problem)
 
 
 def flag(value: Any, name: str) -> None:
@@ -386,14 +372,11 @@ def flag(value: Any, name: str) -> None:
 
 def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> None:
     """Raise InputError that lists the choices, then `remedy`, unless `value` is a choice."""
-    if not isinstance(value, str):
-        problem = f"{name}={value!r}: give one of {', '.join(choices)}{remedy}"
-        raise InputTypeError(problem)
-    if value not in choices:
-        problem = (
-            f"{name}={value!r}: give one of {', '.join(choices)}{remedy}{nearest(value, choices)}"
-        )
-        raise InputError(problem)
+    is_text = isinstance(value, str)
+    if not is_text or value not in choices:
+        kind = InputError if is_text else InputTypeError
+        hint = nearest(value, choices) if is_text else ""
+        raise kind(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}{hint}")
 
 
 def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str) -> None:

@@ -48,13 +48,7 @@ def sheet_text(name: str, data: bytes) -> bytes:
         )
 
     try:
-        # a workbook, and no other zip file, that fits into the memory
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        if not {"[Content_Types].xml", "mimetype"} & {*archive.namelist()}:
-            raise InputError(f"{name} is a zip file; unpack it, and name the files or their folder")
-        inflated = sum(part.file_size for part in archive.infolist())
-        refuse_beyond_memory(4.0 * inflated, f"{name}: the workbook", AS_CSV)
-        _refuse_far_cells(name, archive)
+        _refuse_others(name, zipfile.ZipFile(io.BytesIO(data)))
 
         # as text, since a type that is inferred turns other cells into nulls or numbers; without a
         # header, since columns without a name, as below merged cells, would be left out
@@ -77,8 +71,13 @@ def sheet_text(name: str, data: bytes) -> bytes:
     return text.write_csv(separator="\t", include_header=False).encode()
 
 
-def _refuse_far_cells(name: str, archive: zipfile.ZipFile) -> None:
-    """Raise InputError if a sheet spans more than `MOST_CELLS` cells."""
+def _refuse_others(name: str, archive: zipfile.ZipFile) -> None:
+    """Raise InputError if a zip file is no workbook, or one that is too large to read."""
+    if not {"[Content_Types].xml", "mimetype"} & {*archive.namelist()}:
+        raise InputError(f"{name} is a zip file; unpack it, and name the files or their folder")
+    inflated = sum(part.file_size for part in archive.infolist())
+    refuse_beyond_memory(4.0 * inflated, f"{name}: the workbook", AS_CSV)
+
     # any part may be a sheet, whatever its name
     for part in archive.infolist():
         row = column = last_row = last_column = 0

@@ -326,7 +326,7 @@ def compare_graders(
     tasks = [(g, *part) for g in range(len(pairs)) for part in parts]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for g, train, test in counted(tasks, len(tasks), "held out"):
+        for g, train, test in counted(tasks, "held out"):
             right[g, test] = (logs[g][test].verdicts(_metric(logs[g][train])) + 1) / 2
     for g, graded in enumerate(logs):
         usual = read_metric(metric, graded.n_grades, graded.depth, accept=SCORING)
