@@ -14,7 +14,7 @@ import typer
 
 from dcglearn.cli.terminal import draw, drawn
 from dcglearn.foundation.figure_style import refuse_format, save_figure
-from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
+from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.finding import FORMS, Finding
 from dcglearn.foundation.findings import Report
 from dcglearn.foundation.inputs import expand_paths
@@ -134,8 +134,6 @@ def check_outputs(
     seen: set[Path] = set()
     for path in outputs:
         refuse_unwritable(path, force=force)
-        if written_through(path):
-            continue
         if path.resolve() in seen:
             raise InputError(f"{path} is named for two outputs; give each a file of its own")
         seen.add(path.resolve())
@@ -152,7 +150,7 @@ def check_outputs(
 
 def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) -> None:
     """Raise InputError if an output is a file that the inputs (files, folders, patterns) name."""
-    existing = [path for path in outputs if not written_through(path) and os.path.isfile(path)]  # noqa: PTH113
+    existing = [path for path in outputs if os.path.isfile(path)]  # noqa: PTH113
     if not existing:
         return
 

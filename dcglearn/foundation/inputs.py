@@ -28,7 +28,7 @@ def expand_paths(paths: Paths) -> list[str]:
     """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     files: list[str] = []
-    for path in map(os.fspath, several):
+    for path in (os.fspath(one) for one in several):
         # os.path answers False for names that are too long, where Path raises OSError
         if os.path.isdir(path):  # noqa: PTH112
             matches = sorted(str(match) for match in Path(path).rglob("*") if match.is_file())
