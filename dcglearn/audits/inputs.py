@@ -15,8 +15,7 @@ from dcglearn.learning.fit_utility import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.names import MetricName
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_in_use
 from dcglearn.reading.in_memory import Log
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.band_draws import N_RESAMPLES, Bands, bands_or_why, drawn_judges
@@ -135,14 +134,8 @@ class Inputs:
     ) -> Self:
         """Learn from a log; for errors see `audit`. Without draws there are no bands."""
         # the metric in use, on the grades and positions of the log
-        in_use = metric_or_name(metric, accept=ONLY_DCG)
-        name = in_use.at(log.depth) if isinstance(in_use, MetricName) else "the metric used now"
-        baseline: DCG = read_metric(in_use, log.n_grades, log.depth)
-        if baseline.n_grades < log.n_grades:
-            raise InputError(
-                f"{name} has {baseline.n_grades} grades, the log {log.n_grades}: "
-                "map them (DCG.map_grades)"
-            )
+        of_log = log.n_grades, log.depth
+        name, baseline = metric_in_use(metric, *of_log, accept=ONLY_DCG, name="metric")
 
         # positions that it does not reach count nothing
         unseen = np.zeros(max(log.depth - baseline.depth, 0))
@@ -160,7 +153,7 @@ class Inputs:
             with stage("bands"):
                 how: Fields = {"n_resamples": n_draws, "random_state": random_state}
                 bands, no_bands = bands_or_why(log, fit, **how)
-        return cls(log, in_use, name, baseline, fit, bands, no_bands, random_state, chosen)
+        return cls(log, metric, name, baseline, fit, bands, no_bands, random_state, chosen)
 
 
 def _fitted(

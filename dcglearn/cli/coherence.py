@@ -107,4 +107,4 @@ def _two_metrics(
     if documents is not None:
         sizes = {name: metric.n_grades for name, metric in files.items()}
         warn_of_scale(sizes, n_grades or highest + 1, "the list of documents")
-    return metrics, (names[0] or a, names[1] or b)
+    return metrics, (names[0], names[1])

@@ -104,9 +104,7 @@ def _metrics(names: list[str], n_grades: int | None) -> Fields:
     if not any(hasattr(metric, "n_grades") for metric in parsed):
         n_grades = n_grades or 5
     metrics, labels = resolved(parsed, names, n_grades=n_grades)
-    return {
-        label or name: metric for label, name, metric in zip(labels, names, metrics, strict=True)
-    }
+    return dict(zip(labels, metrics, strict=True))
 
 
 def _model(file: Path) -> Fields:

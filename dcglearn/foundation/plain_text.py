@@ -87,13 +87,13 @@ def names_in(names: Any) -> list[Any]:
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
 
-def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return "; the nearest is NAME" for messages, or nothing where no name is like this one."""
     import difflib
 
     # capitals make no difference; the first of equal names counts
     lower = {one.lower(): one for one in reversed([*names])}
-    close = difflib.get_close_matches(name.lower(), lower, 1, cutoff)
+    close = difflib.get_close_matches(name.lower(), lower, 1)
     return f"; the nearest is {lower[close[0]]}" if close else ""
 
 

@@ -2,13 +2,13 @@
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -36,6 +36,12 @@ DOCUMENT = {
 }
 """The keys of a document in a collection, by what they hold."""
 
+WEB_ADDRESS = re.compile(r"https?://(?:[^\s/?#@]*@)?[\w.-]+(?::\d{1,5})?(?:[/?#].*)?", re.ASCII)
+"""An address that a page may link to."""
+
+DEPTH = 10
+"""Number of documents of a run that are shown."""
+
 Item = dict[str, str]
 
 
@@ -49,7 +55,6 @@ class Pair:
     items_a: tuple[Item, ...] | None = None
     items_b: tuple[Item, ...] | None = None
     intent: str = ""
-    text: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -147,14 +152,8 @@ def distinct(
     return Candidates(tuple(kept.values()), size, {**dropped, **(lacking or {})})
 
 
-def read_candidates(
-    path: PathLike,
-    n_grades: int | None = None,
-    *,
-    documents: PathLike | None = None,
-    columns: Mapping[str, str] | str | None = None,
-) -> Candidates:
-    """Read pairs that could be judged; parameters are those of `read_preferences`.
+def read_candidates(path: PathLike, documents: PathLike | None = None) -> Candidates:
+    """Read pairs that could be judged.
 
     A line of JSON is ``{"query": "q1", "intent": "...", "a": [3, 0], "b": [2, 1], "items_a":
     [{"title": "...", "snippet": "...", "url": "https://..."}, ...], "items_b": [...]}``; only `a`
@@ -175,7 +174,7 @@ def read_candidates(
     from dcglearn.reading.tables import table_of
 
     table = table_of(path)
-    read = rows_of(table, CANDIDATE, n_grades=n_grades, columns=columns)
+    read = rows_of(table, CANDIDATE)
     values, levels = read.values, read.scale
 
     # each row is a pair
@@ -281,42 +280,23 @@ def _text(value: Any, role: str, most: int) -> str:
     return value
 
 
-def is_web_address(url: str) -> bool:
-    """Return whether a page may link to an address: plain http or https."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        return False
-    plain = host.isascii() and all(mark.isalnum() or mark in ".-:" for mark in host)
-    return parts.scheme in ("http", "https") and host != "" and plain
-
-
 def seen_items(items: Sequence[Mapping[str, str]]) -> list[Item]:
-    """Return the items as a page may show them: with http(s) addresses only."""
+    """Return the items as a page may show them: with addresses of http and https only."""
     return [
-        {name: text for name, text in item.items() if name != "url" or is_web_address(text)}
+        {name: text for name, text in item.items() if name != "url" or WEB_ADDRESS.fullmatch(text)}
         for item in items
     ]
 
 
 def candidates_from_runs(
-    judgements: JudgementsLike,
-    runs: RunsLike,
-    documents: PathLike | None = None,
-    topics: PathLike | None = None,
-    *,
-    depth: int = 10,
-    n_grades: int | None = None,
+    judgements: JudgementsLike, runs: RunsLike, documents: PathLike | None = None
 ) -> Candidates:
-    """Return the pairs that two runs make: the first K documents of each, a pair a query.
+    """Return the pairs that two runs make: the first `DEPTH` documents of each, a pair a query.
 
     `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
-    `text`, and a `url`; without them, lists are shown as grades. `topics` are lines of a query's
-    name, a tab and its text. A document without a judgement counts as grade 0; lists shorter than
-    `depth` end in positions without a grade; `n_grades` counts where it exceeds the judgements'
-    number. Raises InputError if there are not two runs, they share no judged query, or a file
-    cannot be read.
+    `text`, and a `url`; without them, lists are shown as grades. A document without a judgement
+    counts as grade 0; shorter lists end in positions without a grade. Raises InputError if there
+    are not two runs, they share no judged query, or a file cannot be read.
     """
     systems = read_runs(runs)
     if len(systems) != 2:
@@ -327,7 +307,7 @@ def candidates_from_runs(
     # the first documents of both runs
     judged = read_judgements(judgements).frame
     top = max(int(judged["grade"].max() or 0), 1)  # type: ignore[arg-type]
-    first, second = (_top(run.frame, judged, depth) for run in systems)
+    first, second = (_top(run.frame, judged) for run in systems)
     names = (systems[0].name, systems[1].name)
     common = [query for query in first if query in second]
     if not common:
@@ -337,24 +317,23 @@ def candidates_from_runs(
         )
 
     # a pair a query
-    queries = texts_of_queries(topics)
     pairs = []
     for query in common:
         (a, items_a), (b, items_b) = first[query], second[query]
-        pair = Pair(query, a, b, text=queries.get(query, ""))
-        pairs.append(pair if documents is None else replace(pair, items_a=items_a, items_b=items_b))
+        items = () if documents is None else (items_a, items_b)
+        pairs.append(Pair(query, a, b, *items))
 
     of_one = len(first.keys() ^ second.keys())
     lacking = ({"queries of one run only": of_one} if of_one else {}) | _look_up(pairs, documents)
-    return distinct(pairs, max(n_grades or 0, top + 1), lacking)
+    return distinct(pairs, top + 1, lacking)
 
 
 def _top(
-    run: PolarsFrame, judged: PolarsFrame, depth: int
+    run: PolarsFrame, judged: PolarsFrame
 ) -> dict[str, tuple[tuple[int, ...], tuple[Item, ...]]]:
     """Return grades and names of the first documents of each judged query.
 
-    Documents rank as in trec_eval; positions without one are filled up to `depth`.
+    Documents rank as in trec_eval; positions without one are filled up to `DEPTH`.
     """
     import polars as pl
 
@@ -366,10 +345,10 @@ def _top(
 
     # the first of each query
     by_query = in_order(ranked.with_columns(counted)).group_by("query", maintain_order=True)
-    first = by_query.agg(pl.col("document", "grade").head(depth))
+    first = by_query.agg(pl.col("document", "grade").head(DEPTH))
     lists = {}
     for query, names, grades in first.iter_rows():
-        n_empty = depth - len(names)
+        n_empty = DEPTH - len(names)
         items = [*({"title": name} for name in names), *({} for _ in range(n_empty))]
         lists[query] = (*grades, *[-1] * n_empty), tuple(items)
     return lists
@@ -409,17 +388,4 @@ def _item_of(document: Fields, name: str) -> Item:
             text = text[:297].rsplit(" ", 1)[0] + " ..."
         if text and len(text) <= most:
             texts[part] = text
-    return texts
-
-
-def texts_of_queries(path: PathLike | None) -> dict[str, str]:
-    """Return texts of queries by name, from lines of a name, a tab and the text; {} without."""
-    texts: dict[str, str] = {}
-    for number, line in () if path is None else lines_of(path):
-        name, tab, text = line.decode(errors="replace").strip("\r\n").partition("\t")
-        if not tab:
-            raise InputError(
-                f"{path}, line {number}: no tab; write a query's name, a tab and its text"
-            )
-        texts[name] = text[: TEXT_LIMITS["title"]]
     return texts

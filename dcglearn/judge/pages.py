@@ -153,7 +153,7 @@ def _data(candidates: Candidates, asked: Sequence[Asked], name: str) -> Fields:
     pairs = []
     for one in asked:
         pair = one.pair
-        of_pair = {key: getattr(pair, key) for key in ("query", "text", "intent", "a", "b")}
+        of_pair = {key: getattr(pair, key) for key in ("query", "intent", "a", "b")}
         items = {key: numbered(getattr(pair, key)) for key in ("items_a", "items_b")}
         own = {"pair": pair.key, "left": one.left, "known": one.known}
         pairs.append({**own, **of_pair, **items})
