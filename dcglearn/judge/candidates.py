@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
     Counts,
     Fields,
@@ -22,19 +21,23 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
 )
+from dcglearn.reading.columns import find
+from dcglearn.reading.contract import CANDIDATE, Role
 from dcglearn.reading.judgements import JudgementsLike, read_judgements
 from dcglearn.reading.runs import RunsLike, in_order, read_runs
+from dcglearn.reading.tables import table_of
+from dcglearn.reading.texts import text
 
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000}
 """The fields of an item that are shown, and the most characters of each."""
 
 DOCUMENT = {
-    "name": ("docno", "doc_id", "docid", "document", "_id", "id"),
-    "title": ("title", "headline", "name"),
-    "snippet": ("snippet", "text", "body", "abstract", "contents"),
-    "url": ("url",),
+    "name": Role("text", "docno doc_id docid document _id id", required=True, first_counts=True),
+    "title": Role("text", "title headline name", first_counts=True),
+    "snippet": Role("text", "snippet text body abstract contents", first_counts=True),
+    "url": Role("text", "url"),
 }
-"""The keys of a document in a collection, by what they hold."""
+"""The columns of a collection of documents."""
 
 WEB_ADDRESS = re.compile(r"https?://(?:[^\s/?#@]*@)?[\w.-]+(?::\d{1,5})?(?:[/?#].*)?", re.ASCII)
 """An address that a page may link to."""
@@ -169,9 +172,7 @@ def read_candidates(path: PathLike, documents: PathLike | None = None) -> Candid
         raise InputError(f"{path} is larger than {most_bytes >> 20} MB; give a sample of its pairs")
 
     # the columns of a log, and what a rater sees
-    from dcglearn.reading.contract import CANDIDATE
     from dcglearn.reading.read import rows_of
-    from dcglearn.reading.tables import table_of
 
     table = table_of(path)
     read = rows_of(table, CANDIDATE)
@@ -293,7 +294,7 @@ def candidates_from_runs(
 ) -> Candidates:
     """Return the pairs that two runs make: the first `DEPTH` documents of each, a pair a query.
 
-    `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
+    `documents` are a table with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
     `text`, and a `url`; without them, lists are shown as grades. A document without a judgement
     counts as grade 0; shorter lists end in positions without a grade. Raises InputError if there
     are not two runs, they share no judged query, or a file cannot be read.
@@ -355,37 +356,26 @@ def _top(
 
 
 def texts_of_documents(path: PathLike, wanted: set[str]) -> dict[str, Item]:
-    """Return the items of the wanted documents, line by line, since collections are large."""
-    items: dict[str, Item] = {}
-    keys = DOCUMENT["name"]
-    for number, line in lines_of(path):
-        try:
-            document = json.loads(line)
-            name = next(str(document[key]) for key in keys if key in document)
-        except (ValueError, RecursionError, TypeError, StopIteration) as error:
-            raise InputError(
-                f"{path}, line {number}: {line[:80]!r} is not a document; "
-                f"give JSON with {', '.join(keys[:3])}"
-            ) from error
+    """Return the items of the wanted documents of a collection."""
+    import polars as pl
 
-        # stop when all are there
-        if name in wanted:
-            items[name] = _item_of(document, name)
-            if len(items) == len(wanted):
-                break
-    return items
+    table = table_of(path)
+    with errors_in(table.name):
+        found = find(table.frame.columns, DOCUMENT)
+    columns = {role: text(table.frame[its[0]]) for role, its in found.items()}
+    documents = pl.DataFrame(columns).filter(pl.col("name").is_in(wanted))
+    return {row["name"]: _item_of(row) for row in documents.iter_rows(named=True)}
 
 
-def _item_of(document: Fields, name: str) -> Item:
+def _item_of(document: Fields) -> Item:
     """Return the fields of a document that are shown, of long texts the first 300 characters."""
     texts = {}
     for part, most in TEXT_LIMITS.items():
-        text = next((str(document[key]) for key in DOCUMENT[part] if document.get(key)), "")
-        text = " ".join(text.split())
+        shown = " ".join(document.get(part, "").split())
         if part == "title":
-            text = text[:most] or name
-        if part == "snippet" and len(text) > 300:
-            text = text[:297].rsplit(" ", 1)[0] + " ..."
-        if text and len(text) <= most:
-            texts[part] = text
+            shown = shown[:most] or document["name"]
+        if part == "snippet" and len(shown) > 300:
+            shown = shown[:297].rsplit(" ", 1)[0] + " ..."
+        if shown and len(shown) <= most:
+            texts[part] = shown
     return texts

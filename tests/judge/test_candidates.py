@@ -1,5 +1,6 @@
 """Candidates from files and from runs, and the command that reads them."""
 
+import bz2
 import gzip
 import runpy
 from pathlib import Path
@@ -100,7 +101,7 @@ def trec(tmp_path):
         "qrels.txt": "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n2 0 d4 3\n3 0 d4 1\n",
         "docs.jsonl": '{"docno": "d1", "title": "One", "text": "'
         + "word " * 100
-        + '"}\n{"id": "d3", "title": ""}\n',
+        + '"}\n{"docno": "d3", "title": ""}\n',
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -132,9 +133,9 @@ def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
     path.write_bytes(compress((trec / "docs.jsonl").read_bytes()))
     assert of_runs(trec, documents=path).pairs[0].items_a[0]["title"] == "One"
     path.write_bytes(path.read_bytes()[:-9])
-    refused(f"packed.{suffix}: cannot be read", of_runs, trec, documents=path)
-    path.with_suffix(".bz2").write_bytes(b"BZh91AY&SY")
-    refused("line 1: .* is not a document", of_runs, trec, documents=path.with_suffix(".bz2"))
+    refused(f"packed.{suffix}: cannot be decompressed", of_runs, trec, documents=path)
+    path.with_suffix(".bz2").write_bytes(bz2.compress(b"{}"))
+    refused("unpack it", of_runs, trec, documents=path.with_suffix(".bz2"))
 
 
 def test_runs_that_do_not_fit_are_refused(trec):
@@ -143,8 +144,8 @@ def test_runs_that_do_not_fit_are_refused(trec):
     refused("no judged query in common", of_runs, trec)
     (trec / "new.txt").write_text("1 Q0 d2 1 1 new\n")
     (trec / "bad.jsonl").write_text('{"title": "x"}\n')
-    refused(r"bad.jsonl, line 1: .* is not a document", of_runs, trec, documents=trec / "bad.jsonl")
-    refused("cannot be read", of_runs, trec, documents=trec / "none.jsonl")
+    refused(r"bad.jsonl: no 'name' \(docno doc_id", of_runs, trec, documents=trec / "bad.jsonl")
+    refused("does not exist", of_runs, trec, documents=trec / "none.jsonl")
 
 
 def test_the_command_takes_a_file_or_two_runs(trec, dcglearn, misuse, here):
