@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -21,14 +21,15 @@ def stage(name: str | None) -> Iterator[None]:
         _STAGE.reset(token)
 
 
-def counted(items: Iterable[Item] | None, name: str, total: int | None = None) -> Any:
+def counted(items: Any, name: str, total: int | None = None) -> Any:
     """Return items that a bar of tqdm counts where bars are shown; by default their number.
 
     Without items, the bar is a context whose `update` counts to `total`.
     """
     from tqdm import tqdm
 
+    size = len(items) if total is None else total
     hidden = _STAGE.get() is None or threading.current_thread() is not threading.main_thread()
     label = f"{_STAGE.get() or ''}: {name}".removeprefix(": ")
     # None hides it where standard error is no terminal
-    return tqdm(items, label, total, leave=False, disable=hidden or None)
+    return tqdm(items, label, size, leave=False, disable=hidden or not size or None)

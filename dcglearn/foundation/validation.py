@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
@@ -351,9 +350,13 @@ def within(
 
     With `strictly`, 0 and `most` are excluded.
     """
+    number = np.nan
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    inside = is_number and 0 <= value <= min(most, sys.float_info.max)
-    if inside and not (strictly and value in (0, most)):
+    if is_number:
+        with contextlib.suppress(OverflowError):  # of integers beyond all floats
+            number = float(value)
+    inside = 0 <= number <= most and number < np.inf
+    if inside and not (strictly and number in (0, most)):
         return
 
     # what is allowed
