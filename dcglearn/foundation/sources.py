@@ -1,5 +1,6 @@
 """Bytes of a file or of standard input: decompressed, in UTF-8, and their format recognised."""
 
+import codecs
 import gzip
 import io
 import re
@@ -27,7 +28,7 @@ WRITTEN = (*LINES, ".parquet")
 """Suffixes of the files that logs are written to: JSON lines, and Parquet for the last."""
 
 SEEN = 4096
-"""First bytes of a file that are looked at for a byte that no text has."""
+"""First bytes of a file that are looked at for what no text has."""
 
 
 def content(path: PathLike, expected: str = "one judgement a line") -> tuple[str, bytes]:
@@ -60,7 +61,7 @@ def _plain(name: str, data: bytes, expected: str) -> bytes:
             f"{name} is UTF-16 text; save it as UTF-8, or see the recipe 'No names, titles above, "
             "another encoding, another sheet'"
         )
-    if b"\0" in data[:SEEN]:
+    if _is_binary(data[:SEEN]):
         raise InputError(
             f"{name} is no text, Parquet file or .xlsx workbook, but begins with {data[:8]!r}; "
             "save the table as Parquet or CSV, or unpack it: read are gzip and zstd, once"
@@ -69,6 +70,15 @@ def _plain(name: str, data: bytes, expected: str) -> bytes:
     if not data or data.isspace():
         raise InputError(f"{name} is empty; expected {expected}")
     return data
+
+
+def _is_binary(head: bytes) -> bool:
+    """Return whether first bytes are those of no text, which may hold a control character."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return b"\0" in head
+    return b"\0\0" in head
 
 
 def decompressed(name: str, data: bytes) -> bytes:

@@ -344,11 +344,17 @@ def whole_number(
 
 
 def within(
-    value: Any, name: str, most: float = np.inf, remedy: str = "", *, strictly: bool = False
+    value: Any,
+    name: str,
+    most: float = np.inf,
+    remedy: str = "",
+    *,
+    above: bool = False,
+    below: bool = False,
 ) -> None:
     """Raise InputError, ending with `remedy`, unless `value` is a finite number from 0 to `most`.
 
-    With `strictly`, 0 and `most` are excluded.
+    With `above`, 0 is excluded, and with `below`, `most`.
     """
     number = np.nan
     is_number = isinstance(value, Real) and not isinstance(value, bool)
@@ -356,12 +362,12 @@ def within(
         with contextlib.suppress(OverflowError):  # of integers beyond all floats
             number = float(value)
     inside = 0 <= number <= most and number < np.inf
-    if inside and not (strictly and number in (0, most)):
+    if inside and not (above and number == 0) and not (below and number == most):
         return
 
     # what is allowed
-    least = "above 0" if strictly else "of at least 0"
-    limit = f" and {'below' if strictly else 'at most'} {most:g}" if np.isfinite(most) else ""
+    least = "above 0" if above else "of at least 0"
+    limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
     kind = InputError if is_number else InputTypeError
     problem = f"{name}={value!r} must be a finite number {least}{limit}"
     raise kind(f"{problem}; {remedy}" if remedy else problem)

@@ -233,7 +233,7 @@ def rater_agreement(
     log = as_preferences(log)
     if not len(log):
         raise InputError("the log has no pair: agreement cannot be measured")
-    within(level, "level", 1, strictly=True)
+    within(level, "level", 1, above=True, below=True)
 
     # raters, and what they judged
     labels = np.full(len(log), NOBODY) if log.rater is None else log.rater

@@ -129,7 +129,7 @@ def test_paths_that_name_no_file_are_refused(folder, given):
         gzip.compress(gzip.compress(TEXT)),
         bz2.compress(TEXT),
         lzma.compress(TEXT),
-        b"SQLite format 3\0",
+        b"SQLite format 3\0\x10\0\1\1\0\x40\x20\x20\0\0\0",
         b"\x93NUMPY\x01\0",
     ],
 )
