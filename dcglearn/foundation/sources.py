@@ -61,6 +61,8 @@ def _plain(name: str, data: bytes, expected: str) -> bytes:
             f"{name} is UTF-16 text; save it as UTF-8, or see the recipe 'No names, titles above, "
             "another encoding, another sheet'"
         )
+
+    # of other kinds, or nothing
     if _is_binary(data[:SEEN]):
         raise InputError(
             f"{name} is no text, Parquet file or .xlsx workbook, but begins with {data[:8]!r}; "

@@ -34,7 +34,9 @@ def sheet_text(name: str, data: bytes) -> bytes:
             f"{name} is an Excel workbook; {AS_CSV}. Workbooks are read where openpyxl is "
             "installed (pip install openpyxl)"
         ) from error
-    except Exception as error:  # of several kinds for what is damaged
+
+    # the library's errors, of several kinds for what is damaged
+    except Exception as error:
         raise InputError(
             f"{name}: a zip file or workbook that cannot be read ({error}); unpack it, or {AS_CSV}"
         ) from error
@@ -58,11 +60,14 @@ def _rows(name: str, data: bytes) -> list[Sequence[Any]]:
     book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     sheet = book.worksheets[0]
     sheet.reset_dimensions()  # what the file says of its size may be wrong
+
     rows: list[Sequence[Any]] = []
     width = 0
     for row in sheet.iter_rows(values_only=True):
         rows.append(row)
         width = max(width, len(row))
+
+        # a cell far from all others is a mistake
         if len(rows) * width > MOST_CELLS:
             raise InputError(
                 f"{name}: a sheet spans {len(rows):,} rows and {width:,} columns; delete those "
