@@ -77,7 +77,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 html_theme = "pydata_sphinx_theme"
 html_title = "dcglearn"
 html_logo = html_favicon = "_static/logo.svg"
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "**": ["pages"]}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
@@ -85,7 +85,7 @@ html_theme_options = {
     "logo": {"text": "dcglearn"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 6,
+    "navbar_center": [],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -36,7 +36,7 @@ EXPORT void elementary(i64 which, i64 n, in x, out y) {
     }
 }
 
-#if defined(_WIN32) || defined(__wasm__)
+#ifdef _WIN32
 __attribute__((no_builtin)) void *memcpy(void *to, const void *from, size_t n) {
     for (size_t i = 0; i < n; i++) ((char *)to)[i] = ((const char *)from)[i];
     return to;
@@ -45,9 +45,7 @@ __attribute__((no_builtin)) void *memset(void *to, int byte, size_t n) {
     for (size_t i = 0; i < n; i++) ((char *)to)[i] = (char)byte;
     return to;
 }
-#endif
 
-#ifdef _WIN32
 int _fltused;
 int DllMainCRTStartup(void *library, unsigned reason, void *reserved) {
     return (void)library, (void)reason, (void)reserved, 1;

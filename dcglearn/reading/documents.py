@@ -173,9 +173,12 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
     """Return a row for each document of a dictionary ``{query: {document: number}}``."""
     for query, part in queries.items():
         if not isinstance(part, Mapping):
+            cure = "dict.fromkeys(documents, 1) takes all for relevant"
+            if number == "score":
+                cure = "{d: -i for i, d in enumerate(documents)} keeps their order"
             raise InputError(
                 f"expected {{query: {{document: {number}}}}}; found {part!r} for the query "
-                f"{query!r}; dict.fromkeys(documents, 1) takes all for relevant"
+                f"{query!r}; {cure}"
             )
     rows = [(query, *one) for query, part in queries.items() for one in part.items()]
     if not rows:

@@ -197,7 +197,12 @@ def _systems(
 
 def _is_system(value: Any) -> bool:
     """Return whether a value of a dictionary is a whole run, and not the documents of a query."""
-    return not isinstance(value, Mapping) or any(isinstance(x, Mapping) for x in value.values())
+    if isinstance(value, Mapping):
+        return any(isinstance(one, Mapping | list | tuple) for one in value.values())
+
+    # a list of names is no run, nor are they documents with scores: the reader says what to write
+    is_listed = isinstance(value, list | tuple) and not is_records(value)
+    return not (is_listed and all(isinstance(one, str | int) for one in value))
 
 
 def _scored(name: str, table: Table) -> Table:

@@ -6,39 +6,34 @@ https://llmstxt.org describes both files.
 import re
 from pathlib import Path
 
-SECTIONS = {
-    "Tutorials": "tutorials/index",
-    "How-to guides": "how_to/index",
-    "Explanation": "explanation",
-    "Reference": "reference/index",
-}
 SUMMARY = (
     "Learn the gains and discounts of DCG from what people preferred, "
     "and know how far to trust them."
 )
 
 
-def described(index):
-    """Return what an index page says of the pages that it lists, by the end of their path."""
-    rows = re.findall(r"^- \[[^\]]+\]\((?:\.\./)?([^)]+)\.md\): (.+)$", index, re.MULTILINE)
-    return {name: re.sub(r"^[a-z](?![A-Z])", lambda m: m[0].upper(), words) for name, words in rows}
+def sections(front):
+    """Return the sentence that the front page says of each page, by section and name."""
+    listed = {}
+    for section, rows in re.findall(r"^## (.+)\n\n((?:- .+\n)+)", front, re.MULTILINE):
+        told = re.findall(r"^- \[[^\]]+\]\(([^)]+)\.md\): (.+)$", rows, re.MULTILINE)
+        listed[section] = {name: _capital(words) for name, words in told}
+    return listed
 
 
-def texts(included, titles, source):
-    """Return the list of pages and their text.
+def _capital(words):
+    return re.sub(r"^[a-z](?![A-Z])", lambda first: first[0].upper(), words)
 
-    `included` maps an index to its pages, which are files in `source`.
-    """
+
+def texts(titles, source):
+    """Return the list of pages and their text; `source` is the folder of the pages."""
     listed, whole = [f"# dcglearn\n\n> {SUMMARY}\n"], []
-    for section, index in SECTIONS.items():
+    for section, told in sections((Path(source) / "index.md").read_text()).items():
         listed.append(f"## {section}\n")
-        words = described((Path(source) / f"{index}.md").read_text())
-        folder = index.rpartition("/")[0]
-        for name in included[index]:
+        for name, words in told.items():
             path = Path(source) / f"{name}.md"
             if path.exists():
-                own = words[name.removeprefix(f"{folder}/")]
-                listed.append(f"- [{titles[name]}]({name}.html): {own}")
+                listed.append(f"- [{titles[name]}]({name}.html): {words}")
                 whole.append(path.read_text().strip())
         listed.append("")
     return "\n".join(listed), "\n\n---\n\n".join(whole) + "\n"
@@ -47,7 +42,7 @@ def texts(included, titles, source):
 def _write(app, error):
     if error is None and app.builder.format == "html":
         titles = {name: title.astext() for name, title in app.env.titles.items()}
-        listed, whole = texts(app.env.toctree_includes, titles, app.srcdir)
+        listed, whole = texts(titles, app.srcdir)
         (Path(app.outdir) / "llms.txt").write_text(listed)
         (Path(app.outdir) / "llms-full.txt").write_text(whole)
 

@@ -3,6 +3,12 @@
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    """Bands of a hundred draws: what commands say does not depend on how many there are."""
+    monkeypatch.setattr("dcglearn.trust.band_draws.N_DRAWS", 100)
+
+
 @pytest.fixture
 def inputs(here):
     """Judgements, two runs, a log and training data in the working folder, which is returned."""

@@ -22,8 +22,7 @@ JARGON = re.compile(
 
 
 @pytest.fixture(autouse=True)
-def few_draws(monkeypatch):
-    monkeypatch.setattr("dcglearn.trust.band_draws.N_DRAWS", 100)
+def few_measured(monkeypatch):
     monkeypatch.setattr(audit_inputs, "MEASURED", 400)
 
 
@@ -46,7 +45,7 @@ def sentences(printed):
 @pytest.mark.parametrize("kind", OF_LOGS)
 def test_the_first_sentences_of_an_audit_are_those_of_learn(dcglearn, tmp_path, kind):
     path, dcg = tmp_path / "log.jsonl", tmp_path / "dcg.json"
-    OF_LOGS[kind]().save(path)
+    OF_LOGS[kind]()[:120].save(path)
     options = (path, "--metric", "linear-log2", "--as-is", "--seed", 1)
     learned = dcglearn("learn", *options, "-o", dcg)
     audited = dcglearn("audit", *options, "-o", tmp_path / "audit.html")

@@ -55,8 +55,8 @@ def test_grade_names_and_notes_of_a_metric_are_escaped(dcglearn, inputs):
 
 
 def test_results_that_are_printed_in_python_escape_names(tmp_path):
-    pairs = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, random_state=0)
-    names = np.array([f"{EVIL}\nforged", "ann"] * 100)
+    pairs = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, random_state=0)
+    names = np.array([f"{EVIL}\nforged", "ann"] * 30)
     rated, parted = (
         dl.Preferences(pairs.preferred, pairs.other, **{role: names})
         for role in ("rater", "segment")

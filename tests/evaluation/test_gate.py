@@ -101,8 +101,8 @@ def test_a_thousand_systems_beside_themselves_fail_no_more_often_than_printed(ki
 
 def test_the_detectable_difference_is_detected_four_times_in_five():
     delta = detectable_difference(1.0, TOPICS, LEVEL)
-    assert abs(shares("normal", TOPICS, 300, -delta, LEVEL)[0] - 0.8) < 3 * np.sqrt(0.16 / 300)
-    assert abs(shares("normal", TOPICS, 300, delta, LEVEL)[1] - 0.8) < 3 * np.sqrt(0.16 / 300)
+    assert abs(shares("normal", TOPICS, 120, -delta, LEVEL)[0] - 0.8) < 3 * np.sqrt(0.16 / 120)
+    assert abs(shares("normal", TOPICS, 120, delta, LEVEL)[1] - 0.8) < 3 * np.sqrt(0.16 / 120)
     assert detectable_difference(0.0, TOPICS, LEVEL) is None
     assert detectable_difference(SPREAD, 2, LEVEL) is None
 

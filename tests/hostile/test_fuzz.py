@@ -39,9 +39,9 @@ def test_what_a_stop_leaves_is_old_or_new_and_goes_on():
         "-m",
         "tests.hostile.stops",
         "--kills",
-        "8",
+        "6",
         "--full-disks",
-        "4",
+        "2",
         "--only",
         "again",
     ]
@@ -51,7 +51,7 @@ def test_what_a_stop_leaves_is_old_or_new_and_goes_on():
     print(done.stdout)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout.splitlines()[-1])
-    assert counts["kills at an operation"] + counts["kills at a random moment"] == 8
+    assert counts["kills at an operation"] + counts["kills at a random moment"] == 6
     assert counts["failures"] == counts["tracebacks"] == counts["lost"] == counts["locked"] == 0
 
 

@@ -123,7 +123,7 @@ def test_a_line_of_blanks_takes_no_longer_than_others(tmp_path, blank):
 
 def test_wide_lines_of_other_forms_are_refused(tmp_path):
     cells = ",".join(["1"] * WIDE)
-    keys = ",".join(f'"k{i}":1,"K{i}":2,"k{i}":3' for i in range(50_000))
+    keys = ",".join(f'"k{i}":1,"K{i}":2,"k{i}":3' for i in range(20_000))
     for name, text, words in (
         ("log.csv", f"a,b,winner\n3 2,1 0,a\n{cells}\n", "more fields than defined"),
         ("log.csv", f"{cells}\n3 2,1 0,a\n", f"line 2: 3 fields where the header has {WIDE}"),
@@ -139,9 +139,9 @@ def test_wide_lines_of_other_forms_are_refused(tmp_path):
 
 def test_logs_with_thousands_of_keys_are_read(tmp_path):
     more = {f"k{i}": 1 for i in range(15_000)}
-    text = "".join(json.dumps({**LINE, "winner": "ab"[i % 2], **more}) + "\n" for i in range(40))
+    text = "".join(json.dumps({**LINE, "winner": "ab"[i % 2], **more}) + "\n" for i in range(12))
     (tmp_path / "log.jsonl").write_text(text)
-    assert len(read_preferences(tmp_path / "log.jsonl")) == 40
+    assert len(read_preferences(tmp_path / "log.jsonl")) == 12
 
 
 def test_a_file_of_many_runs_is_read(tmp_path):

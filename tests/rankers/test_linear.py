@@ -54,7 +54,7 @@ class TestTheHeart:
         for seed in range(3):
             train, valid, test = letor(seed)
             start = RidgeRanker(TEXTBOOK, reweighted=False).fit(train)
-            ranker = quick(loss=loss(TEXTBOOK), max_iter=30).fit(train, eval_set=valid)
+            ranker = quick(loss=loss(TEXTBOOK), max_iter=15).fit(train, eval_set=valid)
             ahead.append(ranker.score(test) - start.score(test))
         assert np.mean(ahead) > 0.005
 

@@ -300,6 +300,8 @@ def test_wrong_dictionaries_are_refused(tmp_path):
     for source in ({"q": 2}, {"q": {"d": {"e": 1}}}, {"q": [("a", 1)]}, {"q": {"a", "b"}}, 3):
         refused("expected .query|grade is|a int is no table", read_judgements, source)
     refused("a set is no table", read_runs, {"q": {"a", "b"}})
+    for ranked in ({"q": ["a", "b"]}, {"m": {"q": ("a", "b")}}):
+        refused("enumerate.documents.. keeps their order", read_runs, ranked)
     refused("dict.fromkeys", read_judgements, {"q": ["a", "b"]})
     for text in ('{"q": {"d": 1, "d": 3}}', '{"q": {"d": 1}, "q": {"e": 3}}'):
         refused(
