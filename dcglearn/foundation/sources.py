@@ -6,8 +6,9 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.validation import InputError, PathLike, PolarsFrame
@@ -102,6 +103,22 @@ _PACKED: dict[bytes, Callable[[bytes], bytes]] = {
     b"\x28\xb5\x2f\xfd": zstd.decompress,
 }
 """What inflates gzip and zstd, by the first bytes."""
+
+
+def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:
+    """Yield a file's lines that are not blank, with numbers; raise InputError if unreadable.
+
+    They are decompressed and yielded one by one, so that the file may be larger than the memory.
+    """
+    openers = {".gz": gzip.open, ".zst": zstd.open}
+    opener: Any = openers.get(Path(path).suffix.lower(), open)
+    try:
+        with opener(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, line
+    except (EOFError, OSError, zlib.error, zstd.ZstdError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
 
 
 def suffix_of(path: PathLike) -> str:

@@ -1,17 +1,20 @@
 """Pairs of lists that could be judged, from a file or two runs: grades, and what a rater sees."""
 
+import contextlib
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
     Counts,
     Fields,
@@ -21,29 +24,19 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
 )
-from dcglearn.reading.columns import find
-from dcglearn.reading.contract import CANDIDATE, Role
 from dcglearn.reading.judgements import JudgementsLike, read_judgements
 from dcglearn.reading.runs import RunsLike, in_order, read_runs
-from dcglearn.reading.tables import table_of
-from dcglearn.reading.texts import text
 
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000}
 """The fields of an item that are shown, and the most characters of each."""
 
 DOCUMENT = {
-    "name": Role("text", "docno doc_id docid document _id id", required=True, first_counts=True),
-    "title": Role("text", "title headline name", first_counts=True),
-    "snippet": Role("text", "snippet text body abstract contents", first_counts=True),
-    "url": Role("text", "url"),
+    "name": ("docno", "doc_id", "docid", "document", "_id", "id"),
+    "title": ("title", "headline", "name"),
+    "snippet": ("snippet", "text", "body", "abstract", "contents"),
+    "url": ("url",),
 }
-"""The columns of a collection of documents."""
-
-WEB_ADDRESS = re.compile(r"https?://(?:[^\s/?#@]*@)?[\w.-]+(?::\d{1,5})?(?:[/?#].*)?", re.ASCII)
-"""An address that a page may link to."""
-
-DEPTH = 10
-"""Number of documents of a run that are shown."""
+"""The keys of a document in a collection, by what they hold."""
 
 Item = dict[str, str]
 
@@ -58,6 +51,7 @@ class Pair:
     items_a: tuple[Item, ...] | None = None
     items_b: tuple[Item, ...] | None = None
     intent: str = ""
+    text: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -103,6 +97,19 @@ class Candidates:
         """K."""
         return int(self.lists.shape[2])
 
+    @property
+    def about(self) -> list[str]:
+        """Lines on the number of pairs and queries, and on those without documents."""
+        queries = number_of(len({pair.query for pair in self.pairs}), "queries")
+        sizes = f"{number_of(self.depth, 'positions')}, {number_of(self.n_grades, 'grades')}"
+        lines = [f"candidates: {number_of(len(self), 'pairs')}, {queries}; {sizes}"]
+        if bare := sum(pair.items_a is None for pair in self.pairs):
+            lines.append(
+                f"without documents: {number_of(bare, 'pairs')}, of which raters see grades alone; "
+                "--documents, or items_a and items_b, show more"
+            )
+        return lines
+
     def __len__(self) -> int:
         return len(self.pairs)
 
@@ -127,7 +134,7 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
 
 
 def distinct(
-    pairs: Iterable[Pair], n_grades: int | None = None, lacking: Mapping[str, int] | None = None
+    pairs: Iterable[Pair], n_grades: int | None, lacking: Mapping[str, int] = {}
 ) -> Candidates:
     """Return informative pairs, each once, and count others; raise InputError if none is left.
 
@@ -152,18 +159,19 @@ def distinct(
         )
     top = max(max(pair.a + pair.b) for pair in kept.values())
     size = max(n_grades or 0, top + 1, 2)
-    return Candidates(tuple(kept.values()), size, {**dropped, **(lacking or {})})
+    return Candidates(tuple(kept.values()), size, {**dropped, **lacking})
 
 
 def read_candidates(path: PathLike, documents: PathLike | None = None) -> Candidates:
     """Read pairs that could be judged.
 
-    A line of JSON is ``{"query": "q1", "intent": "...", "a": [3, 0], "b": [2, 1], "items_a":
-    [{"title": "...", "snippet": "...", "url": "https://..."}, ...], "items_b": [...]}``; only `a`
-    and `b` are required. Parquet has such columns; CSV and TSV have grades and queries only. With
-    `documents`, as in `candidates_from_runs`, the items are looked up by the names in `docs_a` and
-    `docs_b`. Raises InputError, naming file, row and value, if the file cannot be read, is larger
-    than 256 MB, or a line is bad: items of another length than the grades, say.
+    A line of JSON is ``{"query": "q1", "query_text": "...", "intent": "...", "a": [3, 0], "b": [2,
+    1], "items_a": [{"title": "...", "snippet": "...", "url": "https://..."}, ...], "items_b":
+    [...]}``; only `a` and `b` are required. Parquet has such columns; CSV and TSV have grades and
+    queries only. With `documents`, as in `candidates_from_runs`, the items are looked up by the
+    names in `docs_a` and `docs_b`. Raises InputError, naming file, row and value, if the file
+    cannot be read, is larger than 256 MB, or a line is bad: items of another length than the
+    grades, say.
     """
     most_bytes = 256 << 20
     if str(path) == "-":
@@ -172,7 +180,9 @@ def read_candidates(path: PathLike, documents: PathLike | None = None) -> Candid
         raise InputError(f"{path} is larger than {most_bytes >> 20} MB; give a sample of its pairs")
 
     # the columns of a log, and what a rater sees
+    from dcglearn.reading.contract import CANDIDATE
     from dcglearn.reading.read import rows_of
+    from dcglearn.reading.tables import table_of
 
     table = table_of(path)
     read = rows_of(table, CANDIDATE)
@@ -187,48 +197,51 @@ def read_candidates(path: PathLike, documents: PathLike | None = None) -> Candid
             extra = _extras(row, len(a), named=documents is not None)
             pairs.append(Pair(str(row.get("query", "")), tuple(a), tuple(b), **extra))
 
-    lacking = _look_up(pairs, documents)
-    candidates = distinct(pairs, levels.n_grades, lacking=lacking)
+    pairs, lacking = _look_up(pairs, documents)
+    candidates = distinct(pairs, levels.n_grades, lacking)
     return replace(candidates, grade_names=None if levels.names is None else list(levels.names))
 
 
 def _extras(row: Fields, n_items: int, *, named: bool) -> Fields:
-    """Return the intent and items of a row; with `named`, items are names of documents."""
+    """Return the texts and items of a row; with `named`, items are names of documents."""
     items = {}
     for side in ("a", "b"):
         role = f"docs_{side}" if named else f"items_{side}"
         cell = row.get(role)
-        its: Any = cell.split("\t") if named and cell else _items_in(cell)
+        its: Any = cell.split("\t") if named and cell else plain_json(cell)
         items[f"items_{side}"] = checked_items(its or None, role, n_items)
     if (items["items_a"] is None) != (items["items_b"] is None):
         raise InputError("items for one list only; give items_a and items_b, or neither")
-    return {"intent": _text(row.get("intent"), "intent", 2000), **items}
+    text = _text(row.get("text"), "query_text", TEXT_LIMITS["title"])
+    return {"text": text, "intent": _text(row.get("intent"), "intent", 2000), **items}
 
 
-def _items_in(cell: str | None) -> Any:
-    """Return what JSON in a cell holds; other text as it is, which is refused."""
-    try:
-        return json.loads(cell or "null", strict=False)
-    except (ValueError, RecursionError):
-        return cell
+def plain_json(cell: str | None) -> Any:
+    """Return what JSON in a cell holds, an object or a list; other text as it is."""
+    if cell and cell.startswith(("{", "[")):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(cell, strict=False)
+    return cell
 
 
-def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> Counts:
-    """Put the texts of documents in place of their names, and return how many have none, if any."""
+def _look_up(pairs: list[Pair], documents: PathLike | None) -> tuple[list[Pair], Counts]:
+    """Return the pairs with texts of documents and queries, and how many documents have none."""
     if documents is None:
-        return {}
+        return pairs, {}
     items = [item for pair in pairs for item in pair.items]
     if not items:
         raise InputError(
             "the candidates name no documents: give docs_a and docs_b, or leave --documents out"
         )
 
+    # texts in place of names
     wanted = {item["title"] for item in items if item}
-    texts = texts_of_documents(documents, wanted)
+    texts, queries = texts_of(documents, wanted, {pair.query for pair in pairs if not pair.text})
     for item in items:
         item.update(texts.get(item.get("title", ""), {}))
     lacking = len(wanted - texts.keys())
-    return {"documents without a text": lacking} if lacking else {}
+    pairs = [replace(pair, text=pair.text or queries.get(pair.query, "")) for pair in pairs]
+    return pairs, {"documents without a text": lacking} if lacking else {}
 
 
 def checked_items(items: Any, role: str, n_items: int) -> tuple[Item, ...] | None:
@@ -281,23 +294,39 @@ def _text(value: Any, role: str, most: int) -> str:
     return value
 
 
+def is_web_address(url: str) -> bool:
+    """Return whether a page may link to an address: plain http or https."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    plain = host.isascii() and all(mark.isalnum() or mark in ".-:" for mark in host)
+    return parts.scheme in ("http", "https") and host != "" and plain
+
+
 def seen_items(items: Sequence[Mapping[str, str]]) -> list[Item]:
-    """Return the items as a page may show them: with addresses of http and https only."""
+    """Return the items as a page may show them: with http(s) addresses only."""
     return [
-        {name: text for name, text in item.items() if name != "url" or WEB_ADDRESS.fullmatch(text)}
+        {name: text for name, text in item.items() if name != "url" or is_web_address(text)}
         for item in items
     ]
 
 
 def candidates_from_runs(
-    judgements: JudgementsLike, runs: RunsLike, documents: PathLike | None = None
+    judgements: JudgementsLike,
+    runs: RunsLike,
+    documents: PathLike | None = None,
+    *,
+    depth: int = 10,
 ) -> Candidates:
-    """Return the pairs that two runs make: the first `DEPTH` documents of each, a pair a query.
+    """Return the pairs that two runs make: the first K documents of each, a pair a query.
 
-    `documents` are a table with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
-    `text`, and a `url`; without them, lists are shown as grades. A document without a judgement
-    counts as grade 0; shorter lists end in positions without a grade. Raises InputError if there
-    are not two runs, they share no judged query, or a file cannot be read.
+    `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
+    `text`, and a `url`; without them, lists are shown as grades. Lines without a name hold the text
+    of a query: `query` and `text`. A document without a judgement counts as grade 0; lists shorter
+    than `depth` end in positions without a grade. Raises InputError if there are not two runs, they
+    share no judged query, or a file cannot be read.
     """
     systems = read_runs(runs)
     if len(systems) != 2:
@@ -308,7 +337,7 @@ def candidates_from_runs(
     # the first documents of both runs
     judged = read_judgements(judgements).frame
     top = max(int(judged["grade"].max() or 0), 1)  # type: ignore[arg-type]
-    first, second = (_top(run.frame, judged) for run in systems)
+    first, second = (_top(run.frame, judged, depth) for run in systems)
     names = (systems[0].name, systems[1].name)
     common = [query for query in first if query in second]
     if not common:
@@ -321,20 +350,21 @@ def candidates_from_runs(
     pairs = []
     for query in common:
         (a, items_a), (b, items_b) = first[query], second[query]
-        items = () if documents is None else (items_a, items_b)
-        pairs.append(Pair(query, a, b, *items))
+        pair = Pair(query, a, b)
+        pairs.append(pair if documents is None else replace(pair, items_a=items_a, items_b=items_b))
 
     of_one = len(first.keys() ^ second.keys())
-    lacking = ({"queries of one run only": of_one} if of_one else {}) | _look_up(pairs, documents)
+    pairs, lacking = _look_up(pairs, documents)
+    lacking = ({"queries of one run only": of_one} if of_one else {}) | {**lacking}
     return distinct(pairs, top + 1, lacking)
 
 
 def _top(
-    run: PolarsFrame, judged: PolarsFrame
+    run: PolarsFrame, judged: PolarsFrame, depth: int
 ) -> dict[str, tuple[tuple[int, ...], tuple[Item, ...]]]:
     """Return grades and names of the first documents of each judged query.
 
-    Documents rank as in trec_eval; positions without one are filled up to `DEPTH`.
+    Documents rank as in trec_eval; positions without one are filled up to `depth`.
     """
     import polars as pl
 
@@ -346,36 +376,58 @@ def _top(
 
     # the first of each query
     by_query = in_order(ranked.with_columns(counted)).group_by("query", maintain_order=True)
-    first = by_query.agg(pl.col("document", "grade").head(DEPTH))
+    first = by_query.agg(pl.col("document", "grade").head(depth))
     lists = {}
     for query, names, grades in first.iter_rows():
-        n_empty = DEPTH - len(names)
+        n_empty = depth - len(names)
         items = [*({"title": name} for name in names), *({} for _ in range(n_empty))]
         lists[query] = (*grades, *[-1] * n_empty), tuple(items)
     return lists
 
 
-def texts_of_documents(path: PathLike, wanted: set[str]) -> dict[str, Item]:
-    """Return the items of the wanted documents of a collection."""
-    import polars as pl
+def texts_of(
+    path: PathLike, wanted: set[str], queries: set[str]
+) -> tuple[dict[str, Item], dict[str, str]]:
+    """Return the items of documents, and the texts of queries, that are wanted, by name.
 
-    table = table_of(path)
-    with errors_in(table.name):
-        found = find(table.frame.columns, DOCUMENT)
-    columns = {role: text(table.frame[its[0]]) for role, its in found.items()}
-    documents = pl.DataFrame(columns).filter(pl.col("name").is_in(wanted))
-    return {row["name"]: _item_of(row) for row in documents.iter_rows(named=True)}
+    Lines are read one by one, since collections are large, until all are there.
+    """
+    items: dict[str, Item] = {}
+    texts: dict[str, str] = {}
+    keys = DOCUMENT["name"]
+    for number, line in lines_of(path):
+        try:
+            document = json.loads(line)
+            name = next((str(document[key]) for key in keys if key in document), None)
+            query = str(document["query"]) if name is None else ""
+
+        # neither a document nor a query
+        except (ValueError, RecursionError, TypeError, KeyError) as error:
+            raise InputError(
+                f"{path}, line {number}: {line[:80]!r} is not a document; "
+                f"give JSON with {', '.join(keys[:3])}, or the text of a query"
+            ) from error
+
+        # stop when all are there
+        if name is None and query in queries:
+            texts[query] = _item_of(document, query).get("snippet", "")
+        elif name in wanted:
+            items[name] = _item_of(document, name)
+        if len(items) == len(wanted) and len(texts) == len(queries):
+            break
+    return items, texts
 
 
-def _item_of(document: Fields) -> Item:
+def _item_of(document: Fields, name: str) -> Item:
     """Return the fields of a document that are shown, of long texts the first 300 characters."""
     texts = {}
     for part, most in TEXT_LIMITS.items():
-        shown = " ".join(document.get(part, "").split())
+        text = next((str(document[key]) for key in DOCUMENT[part] if document.get(key)), "")
+        text = " ".join(text.split())
         if part == "title":
-            shown = shown[:most] or document["name"]
-        if part == "snippet" and len(shown) > 300:
-            shown = shown[:297].rsplit(" ", 1)[0] + " ..."
-        if shown and len(shown) <= most:
-            texts[part] = shown
+            text = text[:most] or name
+        if part == "snippet" and len(text) > 300:
+            text = text[:297].rsplit(" ", 1)[0] + " ..."
+        if text and len(text) <= most:
+            texts[part] = text
     return texts

@@ -39,7 +39,7 @@ def write_prompts(
     for pair in candidates.pairs:
         key = f"{TEMPLATE}-{pair.key}"
         a, b = _as_text(pair.items_a or ()), _as_text(pair.items_b or ())
-        asked = {"query": pair.query, "intent": pair.intent}
+        asked = {"query": pair.text or pair.query, "intent": pair.intent}
         questions.append(
             {"id": key, "query": pair.query, "a": pair.a, "b": pair.b, "winner": "open"}
         )

@@ -184,19 +184,23 @@ def resolved(
     grades: ArrayLike | None = None,
     n_grades: int | None = None,
     depth: int | None = None,
+    usual: int | None = None,
 ) -> tuple[list[AnyMetric], list[str]]:
     """Return metrics, with files read and names resolved, and what to call them.
 
-    `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
-    Raises InputError if no metric states them. Called are names by themselves, with their depths,
-    files by their paths, and others by `names`, which are for messages too.
+    `n_grades` and `depth` go before those of the other metrics, which go before the documents', or
+    `usual` grades where these have fewer. Raises InputError if nothing states them. Called are
+    names by themselves, with their depths, files by their paths, and others by `names`, which are
+    for messages too.
     """
     read = [metric_or_name(one, name=name) for one, name in zip(metrics, names, strict=True)]
 
     # sizes of metrics that have one, else of the documents
     documents = [] if grades is None else [np.asarray(grades)]
     sizes = [one.n_grades for one in read if not isinstance(one, MetricName)]
-    sizes = sizes or [int(one.max(initial=1)) + 1 for one in documents]
+    if not sizes:
+        sizes = [int(one.max(initial=1)) + 1 for one in documents]
+        sizes += [] if usual is None else [usual]
     depths = [one.depth for one in read if one.depth is not None]
     depths = depths or [one.size for one in documents]
 
@@ -251,20 +255,20 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
 
 
 def metric_in_use(
-    baseline: MetricLike,
+    metric: MetricLike,
     n_grades: int,
     depth: int,
     *,
     accept: Sequence[type] = SCORING,
     name: str = "baseline",
-) -> tuple[str, DCG | Any]:
+) -> tuple[str, Any]:
     """Return the name of the metric used now, and the metric, for lists of this depth.
 
-    Raises InputError if it is of another kind, or has fewer grades.
+    Raises InputError if it is of a kind that is not accepted, or has fewer grades.
     """
-    named = metric_or_name(baseline, accept=accept, name=name)
+    named = metric_or_name(metric, accept=accept, name=name)
     if isinstance(named, MetricName):
-        return named.at(depth), metric(named, n_grades, depth)
+        return named.at(depth), named.metric(n_grades, depth)
     if named.n_grades < n_grades:
         raise InputError(
             f"the metric used now has {named.n_grades} grades, the log {n_grades}: map them "

@@ -1,6 +1,5 @@
 """Candidates from files and from runs, and the command that reads them."""
 
-import bz2
 import gzip
 import runpy
 from pathlib import Path
@@ -10,9 +9,8 @@ import pytest
 
 from dcglearn.foundation.sources import zstd
 from dcglearn.judge.candidates import (
-    DEPTH,
-    WEB_ADDRESS,
     candidates_from_runs,
+    is_web_address,
     read_candidates,
     seen_items,
 )
@@ -22,6 +20,7 @@ from tests.tables import table
 ITEMS = [{"title": "One", "snippet": "s", "url": "https://example.org/1"}, {"title": "Two"}]
 LINE = {
     "query": "q",
+    "query_text": "what",
     "intent": "why",
     "a": [2, 0],
     "b": [1, 1],
@@ -37,7 +36,8 @@ def written(folder, *lines):
 def test_items_come_with_their_grades(tmp_path):
     found = read_candidates(written(tmp_path, LINE, {"a": [0, 2], "b": [1, 0]}))
     pair, bare = found.pairs
-    assert (pair.query, pair.intent, pair.a, pair.b) == ("q", "why", (2, 0), (1, 1))
+    assert (pair.query, pair.text, pair.intent) == ("q", "what", "why")
+    assert (pair.a, pair.b) == ((2, 0), (1, 1))
     assert pair.items_a == tuple(ITEMS)
     assert pair.items_b == ({"title": "Three"}, {})
     assert (bare.query, bare.items_a, found.n_grades, found.depth) == ("", None, 3, 2)
@@ -69,6 +69,7 @@ def test_the_example_is_what_its_program_prints(capsys):
         ({"items_a": [{"title": 3}, {}]}, r"items_a\[0\].title is 3; use text"),
         ({"items_a": [{"title": "x" * 501}, {}]}, "at most 500 are shown"),
         ({"query": "x" * 201}, "more than 200"),
+        ({"query_text": "x" * 501}, "query_text has 501 characters; at most 500 are shown"),
     ],
 )
 def test_bad_candidates_are_named(tmp_path, change, words):
@@ -87,8 +88,8 @@ def test_only_web_addresses_are_shown():
         "https://a.example;script-src *",
         "http://a b",
     )
-    assert not any(map(WEB_ADDRESS.fullmatch, bad))
-    assert WEB_ADDRESS.fullmatch("https://user:pw@a.example:8443/x")
+    assert not any(map(is_web_address, bad))
+    assert is_web_address("https://user:pw@a.example:8443/x")
 
 
 @pytest.fixture
@@ -101,7 +102,7 @@ def trec(tmp_path):
         "qrels.txt": "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n2 0 d4 3\n3 0 d4 1\n",
         "docs.jsonl": '{"docno": "d1", "title": "One", "text": "'
         + "word " * 100
-        + '"}\n{"docno": "d3", "title": ""}\n',
+        + '"}\n{"id": "d3", "title": ""}\n{"query": "1", "text": "first query"}\n',
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -110,19 +111,19 @@ def trec(tmp_path):
 
 def of_runs(folder, **options):
     runs = [folder / "old.txt", folder / "new.txt"]
-    return candidates_from_runs(folder / "qrels.txt", runs, **options)
+    return candidates_from_runs(folder / "qrels.txt", runs, depth=2, **options)
 
 
 def test_runs_become_pairs(trec):
     found = of_runs(trec, documents=trec / "docs.jsonl")
     first, second = found.pairs
-    assert (first.query, first.a[:3], first.b[:3]) == ("1", (2, 0, -1), (0, 0, 2))
-    assert (second.a[:2], second.b[:2]) == ((1, -1), (3, -1))
-    assert found.n_grades == 4 and found.depth == DEPTH
+    assert (first.query, first.text, first.a, first.b) == ("1", "first query", (2, 0), (0, 0))
+    assert (second.text, second.a, second.b) == ("", (1, -1), (3, -1))
+    assert found.n_grades == 4
     assert first.items_a[0]["title"] == "One"
     assert len(first.items_a[0]["snippet"]) <= 300
-    assert first.items_b[:2] == ({"title": "d2"}, {"title": "d9"})
-    assert second.items_a[:2] == ({"title": "d3"}, {})
+    assert first.items_b == ({"title": "d2"}, {"title": "d9"})
+    assert second.items_a == ({"title": "d3"}, {})
     assert found.dropped == {"queries of one run only": 1, "documents without a text": 3}
     assert of_runs(trec).pairs[0].items_a is None
 
@@ -133,9 +134,9 @@ def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
     path.write_bytes(compress((trec / "docs.jsonl").read_bytes()))
     assert of_runs(trec, documents=path).pairs[0].items_a[0]["title"] == "One"
     path.write_bytes(path.read_bytes()[:-9])
-    refused(f"packed.{suffix}: cannot be decompressed", of_runs, trec, documents=path)
-    path.with_suffix(".bz2").write_bytes(bz2.compress(b"{}"))
-    refused("unpack it", of_runs, trec, documents=path.with_suffix(".bz2"))
+    refused(f"packed.{suffix}: cannot be read", of_runs, trec, documents=path)
+    path.with_suffix(".bz2").write_bytes(b"BZh91AY&SY")
+    refused("line 1: .* is not a document", of_runs, trec, documents=path.with_suffix(".bz2"))
 
 
 def test_runs_that_do_not_fit_are_refused(trec):
@@ -144,8 +145,8 @@ def test_runs_that_do_not_fit_are_refused(trec):
     refused("no judged query in common", of_runs, trec)
     (trec / "new.txt").write_text("1 Q0 d2 1 1 new\n")
     (trec / "bad.jsonl").write_text('{"title": "x"}\n')
-    refused(r"bad.jsonl: no 'name' \(docno doc_id", of_runs, trec, documents=trec / "bad.jsonl")
-    refused("does not exist", of_runs, trec, documents=trec / "none.jsonl")
+    refused(r"bad.jsonl, line 1: .* is not a document", of_runs, trec, documents=trec / "bad.jsonl")
+    refused("none.jsonl: cannot be read", of_runs, trec, documents=trec / "none.jsonl")
 
 
 def test_the_command_takes_a_file_or_two_runs(trec, dcglearn, misuse, here):

@@ -125,7 +125,7 @@ function show() {
     button.disabled = !pair && ![ "undo", "help" ].includes(button.dataset.choice);
   }
   $("kind").hidden = !(pair && pair.known === "practice");
-  $("query").textContent = pair ? pair.query || "Which list is better?" : "Thank you";
+  $("query").textContent = pair ? pair.text || pair.query || "Which list is better?" : "Thank you";
   $("intent").textContent = pair ? pair.intent : "";
   if (!pair) {
     $("empty").textContent = "Every pair of this page is judged. Please hand your verdicts over now, by the button above.";
