@@ -39,7 +39,6 @@ MODULES = [
 ]
 PEERS = {
     "torch_losses": ["torch"],
-    "exports.into_ir_measures": ["ir_measures"],
     "rankers.trees": ["lightgbm"],
     "exports.callables": ["ir_measures"],
 }

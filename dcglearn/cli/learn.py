@@ -214,7 +214,7 @@ def audit(
 def _made(files: list[str | None]) -> dict[str, str]:
     """Return how a page was made: the command, and the digest of every file."""
     made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
-    for file in expand_paths([*filter(None, files)], "**/*"):
+    for file in expand_paths([*filter(None, files)]):
         if str(file) != "-":
             made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
     return made

@@ -52,7 +52,7 @@ def coherence(
     read = [metric_or_name(word) for word in (a, b)]
     ranked = None if documents is None else _numbers(documents)
     (first, second), labels = resolved(read, (a, b), ranked, grades, depth, USUAL_GRADES)
-    names = (labels[0] or a, labels[1] or b)
+    names = labels[0], labels[1]
     if ranked is not None:
         files = {
             word: one.n_grades for word, one in ((a, first), (b, second)) if is_metric_file(word)
@@ -132,7 +132,7 @@ def show(
     # gains and discounts
     read = [metric_or_name(name) for name in metrics]
     dcgs, labels = resolved(read, metrics, n_grades=grades, usual=USUAL_GRADES)
-    by_name = {label or name: dcg for label, name, dcg in zip(labels, metrics, dcgs, strict=True)}
+    by_name = dict(zip(labels, dcgs, strict=True))
     for name, dcg in by_name.items():
         log = None if dcg.learned_from is None else f"learned from {dcg.learned_from}"
         about = [*dcg.notes, *filter(None, [log, dcg.judges])]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dcglearn.foundation.figure_style import save_figure
-from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
+from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Report
 from dcglearn.foundation.inputs import expand_paths
@@ -54,8 +54,6 @@ def check_outputs(given: Mapping[str, Any]) -> None:
     seen: set[Path] = set()
     for path in outputs:
         refuse_unwritable(path, force=given["force"])
-        if written_through(path):
-            continue
         if path.resolve() in seen:
             raise InputError(f"{path} is named for two outputs; give each a file of its own")
         seen.add(path.resolve())
@@ -63,7 +61,7 @@ def check_outputs(given: Mapping[str, Any]) -> None:
 
 def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) -> None:
     """Raise InputError if an output is a file that the inputs (files, folders, patterns) name."""
-    existing = [path for path in outputs if not written_through(path) and os.path.isfile(path)]  # noqa: PTH113
+    existing = [path for path in outputs if os.path.isfile(path)]  # noqa: PTH113
     if not existing:
         return
 
@@ -71,7 +69,7 @@ def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) 
     read: list[str] = []
     for name in inputs:
         with contextlib.suppress(InputError):  # the name of a metric, or standard input
-            read += expand_paths(name, "**/*")
+            read += expand_paths(name)
     for output in existing:
         if any(Path(output).samefile(file) for file in read):
             raise InputError(

@@ -185,7 +185,7 @@ def _pair_counts(
     # compare every two metrics
     counts = np.zeros((len(metrics), len(metrics), 5))
     pairs = [*combinations(range(len(metrics)), 2)]
-    for i, j in counted(pairs, len(pairs), "comparing"):
+    for i, j in counted(pairs, "comparing"):
         counts[i, j] = counts[j, i] = pair_counts(values[i], values[j], weight)
     return counts
 

@@ -11,7 +11,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Floats, Grades, InputError, multiset
 from dcglearn.logs.visibility import ONLY_STEPS
 from dcglearn.metrics.dcg import DCG, Utility
@@ -147,11 +146,7 @@ def two_named(
 ) -> tuple[list[AnyMetric], tuple[str, str]]:
     """Return two metrics, `resolved`, and names for print: those of names and files, else a, b."""
     metrics, labels = resolved([a, b], names or "ab", documents)
-    first, second = (
-        label or (str(metric) if is_path(metric) else letter)
-        for metric, label, letter in zip((a, b), labels, "ab", strict=True)
-    )
-    return metrics, names or (first, second)
+    return metrics, names or (labels[0], labels[1])
 
 
 def caveats(metrics: Sequence[AnyMetric], names: Sequence[str], rankings: Rankings) -> list[str]:

@@ -119,7 +119,7 @@ def solved_regret(
         return LargestRegret(0.0, bound)
 
     # values of the best pair, computed again
-    pair = solution.x.reshape(2, *a.shape).argmax(axis=2).astype(np.int8)
+    pair = solution.x.reshape(2, *a.weights.shape).argmax(axis=2).astype(np.int8)
     behind, lost = (float(np.diff(metric.score(pair))[0]) for metric in metrics)
     if lost <= TIE or behind > RESOLUTION / 2 - least:
         return LargestRegret(0.0, bound)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.arrays import evaluate_arrays
+from dcglearn.evaluation.run_values import evaluate
 from dcglearn.exports.settings import carried
 from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, one_of
 from dcglearn.losses import ApproxNDCG, Objective
@@ -129,22 +130,10 @@ def _callables(dcg: DCG, loss: Objective | None, ties: str, empty: float) -> Cal
 
     def mean_ndcg(scores: Floats, grades: Floats, sizes: Integers) -> float:
         query = np.repeat(np.arange(len(sizes)), sizes)
-        return _mean_ndcg(dcg, grades, scores, query, ties, empty)
+        ndcg: Any = evaluate_arrays(grades, scores, query, dcg, ties=ties, empty=empty)
+        return float(ndcg.mean())
 
     return descended, mean_ndcg
-
-
-def _mean_ndcg(
-    dcg: MetricLike,
-    grades: ArrayLike,
-    scores: ArrayLike,
-    qid: ArrayLike | None = None,
-    ties: str = "average",
-    empty: float = 0.0,
-) -> float:
-    ndcg = evaluate_arrays(grades, scores, qid, dcg, ties=ties, empty=empty)
-    assert isinstance(ndcg, np.ndarray)
-    return float(ndcg.mean())
 
 
 def sklearn_scorer(dcg: MetricLike) -> Callable[..., float]:
@@ -182,19 +171,17 @@ def sklearn_scorer(dcg: MetricLike) -> Callable[..., float]:
     metric = dcg if named else carried(dcg, "scikit-learn")
 
     def mean_ndcg(y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None = None) -> float:
-        # a document a row
+        # a document a row, or else a query a row
         if qid is not None:
-            grades, scores = finite_array(y_true, "y", 1), finite_array(y_score, "scores", 1)
-            return _mean_ndcg(metric, grades, scores, qid)
-
-        # or a query a row
-        if np.ndim(y_true) == 1:
+            y_true, y_score = finite_array(y_true, "y", 1), finite_array(y_score, "scores", 1)
+        elif np.ndim(y_true) == 1:
             raise InputError(
                 "y has a grade for each document, and nothing says which are of one query: "
                 "give qid, by sklearn.set_config(enable_metadata_routing=True) and "
                 'params={"qid": qid}; or a row of y for each query'
             )
-        return _mean_ndcg(metric, y_true, y_score)
+        ndcg: Any = evaluate_arrays(y_true, y_score, qid, metric)
+        return float(ndcg.mean())
 
     scorer = make_scorer(mean_ndcg)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -202,11 +189,11 @@ def sklearn_scorer(dcg: MetricLike) -> Callable[..., float]:
 
 
 def ir_measure(dcg: MetricLike, name: str = "DCGlearned", *, normalise: bool = True) -> Any:
-    """Return a measure for ir_measures, and so for PyTerrier, with its provider registered.
+    """Return a measure for ir_measures, and so for PyTerrier, by `ir_measures.define`.
 
     It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's
     ``eval_metrics``, as NDCG or, unless `normalise`, as DCG. Raises InputError if ir_measures is
-    not installed, or has another of this name. A `ListUtility`, such as ERR, is held too.
+    not installed, or has a measure of this name. A `ListUtility`, such as ERR, is held too.
 
     See Also
     --------
@@ -221,7 +208,17 @@ def ir_measure(dcg: MetricLike, name: str = "DCGlearned", *, normalise: bool = T
     1.0
     """
     try:
-        from dcglearn.exports.into_ir_measures import measure_of
+        import ir_measures
     except ImportError as error:
         raise InputError("ir_measures is not installed: pip install 'dcglearn[ir]'") from error
-    return measure_of(carried(dcg, "ir-measures"), name, normalise)
+    if not name.isidentifier() or name in ir_measures.measures.registry:
+        raise InputError(
+            f"name={name!r} is not a plain name, or one that ir_measures has for another measure"
+        )
+    metric = carried(dcg, "ir-measures")
+
+    def by_query(qrels: Any, run: Any) -> Iterator[tuple[str, float]]:
+        found = evaluate(qrels, {"run": run}, {"": metric}, normalise=normalise)
+        return zip(found.queries, found.filled[0, 0].tolist(), strict=True)
+
+    return ir_measures.define(by_query, name, support_cutoff=False)

@@ -57,11 +57,6 @@ class Report(Finding):
         )
 
     @property
-    def pictures(self) -> list[Fields]:
-        """The pictures of all parts."""
-        return [picture for part in self.shown.values() for picture in part.pictures]
-
-    @property
     def in_full(self) -> str:
         """The title, and each part with its table and notes."""
         texts = [self.title]

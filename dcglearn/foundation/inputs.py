@@ -21,33 +21,28 @@ def is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
 
 
-def expand_paths(paths: Paths, inside: str) -> list[str]:
-    """Return the files that paths, folders (of files `inside`) and patterns name, in order.
+def expand_paths(paths: Paths) -> list[str]:
+    """Return the files that paths, folders and patterns name, in order, each once.
 
     Raise InputError if one of them names no file.
     """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    named = [os.fspath(path) for path in several]
-    if not named:
-        raise InputError(f"no file is named; name files, or a folder with files {inside}")
-
     files: list[str] = []
-    for path in named:
+    for path in (os.fspath(one) for one in several):
         # os.path answers False for names that are too long, where Path raises OSError
         if os.path.isdir(path):  # noqa: PTH112
-            matches = sorted(str(match) for match in Path(path).glob(inside) if match.is_file())
-            problem = f"{path} is a folder, and no file in it matches {inside}"
+            matches = sorted(str(match) for match in Path(path).rglob("*") if match.is_file())
         elif os.path.exists(path):  # noqa: PTH110
             matches = [path]
         else:
             matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
-            problem = f"{path} does not exist, and no file matches it as a pattern"
 
         if not matches:
-            raise InputError(f"{problem}; check the name")
+            raise InputError(
+                f"{path} does not exist, is a folder without files, or a pattern of none; check "
+                "the name"
+            )
         files += matches
-
-    # a file named twice counts once
     return list(dict.fromkeys(files))
 
 
@@ -71,17 +66,11 @@ def read_json_object(path: PathLike) -> Fields:
 
     Raise InputError for any other content, NaN, Infinity and repeated keys.
     """
-    # decode
+    data = read_bytes(path)
     try:
-        text = read_bytes(path).decode()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?"
-        ) from error
-
-    # parse strictly
-    try:
-        value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=keys_once)
+        value = json.loads(
+            data.decode(), parse_constant=refuse_constant, object_pairs_hook=keys_once
+        )
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{path}: not valid JSON ({error}); the file is damaged or of another kind"

@@ -41,17 +41,6 @@ def mean_and_error(
     of dyadic data (Aronow, Samii and Assenova 2015) is too small where a few lists are in many
     pairs.
     """
-    means, off, n_units = unit_residuals(values, weight, clusters)
-    return means, np.sqrt((off**2).sum(axis=1)).reshape(means.shape), n_units
-
-
-def unit_residuals(
-    values: Floats, weight: Floats, clusters: Clusters
-) -> tuple[Floats, Floats, int]:
-    """Return weighted means of values, the part of each unit in their error, and how many units.
-
-    The parts have a row for each mean; their products sum to the covariance of the means.
-    """
     # means, and each value's part
     share = weight / weight.sum()
     means = values @ share
@@ -67,8 +56,10 @@ def unit_residuals(
 
     # of lists, as shares of the weight that is left without each
     if len(ends) > 1:
-        return means, parts / np.maximum(1 - held.sum(axis=0), 1 / n), n_units
-    return means, parts * sqrt(n_units / max(n_units - 1, 1)), n_units
+        parts = parts / np.maximum(1 - held.sum(axis=0), 1 / n)
+    else:
+        parts = parts * sqrt(n_units / max(n_units - 1, 1))
+    return means, np.sqrt((parts**2).sum(axis=1)).reshape(means.shape), n_units
 
 
 def student_interval(

@@ -73,13 +73,10 @@ def aligned(rows: Sequence[Sequence[str]], n_left: int = 1) -> list[str]:
     """Return a table's lines: `n_left` columns flush left, the others right."""
     rows = [[one_line(cell) for cell in row] for row in rows]
 
-    # width of each column
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-
-    # cells padded to it
     lines = []
     for row in rows:
-        left = [cell.ljust(width) for cell, width in zip(row[:n_left], widths, strict=False)]
+        left = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)][:n_left]
         right = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][n_left:]
         lines.append("  ".join(left + right).rstrip())
     return lines
@@ -90,13 +87,13 @@ def names_in(names: Any) -> list[Any]:
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
 
-def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return "; the nearest is NAME" for messages, or nothing where no name is like this one."""
     import difflib
 
     # capitals make no difference; the first of equal names counts
     lower = {one.lower(): one for one in reversed([*names])}
-    close = difflib.get_close_matches(name.lower(), lower, 1, cutoff)
+    close = difflib.get_close_matches(name.lower(), lower, 1)
     return f"; the nearest is {lower[close[0]]}" if close else ""
 
 

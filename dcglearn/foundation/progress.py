@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -21,16 +21,15 @@ def stage(name: str | None) -> Iterator[None]:
         _STAGE.reset(token)
 
 
-def counted(items: Iterable[Item], total: int, name: str) -> Iterable[Item]:
-    """Return the `total` items, counted by a progress bar where bars are shown."""
-    return bar(total, name, iterable=items) if total else items
+def counted(items: Any, name: str, total: int | None = None) -> Any:
+    """Return items that a bar of tqdm counts where bars are shown; by default their number.
 
-
-def bar(total: int, name: str, **options: Any) -> Any:
-    """Return a bar of tqdm, with its `options`, which writes nothing where no bars are shown."""
+    Without items, the bar is a context whose `update` counts to `total`.
+    """
     from tqdm import tqdm
 
+    size = len(items) if total is None else total
     hidden = _STAGE.get() is None or threading.current_thread() is not threading.main_thread()
     label = f"{_STAGE.get() or ''}: {name}".removeprefix(": ")
     # None hides it where standard error is no terminal
-    return tqdm(total=total, desc=label, disable=hidden or None, leave=False, **options)
+    return tqdm(items, label, size, leave=False, disable=hidden or not size or None)

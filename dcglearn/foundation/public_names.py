@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
+import re
 import sys
 
 TYPE_CHECKING = False  # typing and pathlib would take half of the time of `import dcglearn`
@@ -21,17 +21,11 @@ def public_names(
     reads stubs too, but no names that stand outside of the module's own folder.
     """
     with open(f"{file}i", encoding="utf-8") as opened:  # noqa: PTH123
-        stub = ast.parse(opened.read())
-    sources: dict[str, str | None] = {}
-    for node in stub.body:
-        # names of other modules; a type checker's own have one underscore
-        if isinstance(node, ast.ImportFrom):
-            names = [alias.asname for alias in node.names if alias.asname]
-            sources |= {name: node.module for name in names if name[:1] != "_" or name[:2] == "__"}
-
-        # a module that is more than type checkers know of modules
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.annotation, ast.Name):
-            sources[ast.unparse(node.target)] = module
+        stub = opened.read()
+    lines = re.findall(r"(?m)^from (\S+) import (\w+) as \2$", stub)
+    sources = {name: source for source, name in lines}
+    # modules that are more than type checkers know of modules
+    sources |= dict.fromkeys(re.findall(r"(?m)^(\w+): _\w+$", stub), module)
 
     def attribute(name: str) -> Any:
         source = sources.get(name)

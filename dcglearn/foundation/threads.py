@@ -36,40 +36,9 @@ def threads() -> int:
     return min(n, getattr(_LIMIT, "most", MAX_CHUNKS))
 
 
-def free_threads() -> int:
-    """Return how many threads an OpenMP library should use: one per free processor, at least one.
-
-    ``OMP_NUM_THREADS``, if set, is returned. Otherwise affinity and the limits of a container
-    count, and processors that others keep busy are left out: threads that wait actively lose time
-    as soon as one shares its processor.
-    """
-    chosen = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if chosen.isdigit() and int(chosen) > 0:
-        return int(chosen)
-
-    # processors that this process may use
-    from joblib import cpu_count
-
-    allowed = int(cpu_count())
-    if allowed == 1:
-        return 1
-
-    # less those that others keep busy
-    import psutil
-
-    total = psutil.cpu_count() or allowed
-    busy = psutil.cpu_percent(interval=0.1) / 100 * total
-    return max(1, min(allowed, round(total - busy)))
-
-
-def bounds(n: int, n_chunks: int) -> list[int]:
-    """Return the n_chunks + 1 ends of equal parts of ``range(n)``."""
-    return [n * i // n_chunks for i in range(n_chunks + 1)]
-
-
 def in_chunks(part: Callable[[int, int, int], Result], n: int, n_chunks: int) -> list[Result]:
     """Return ``part(i, start, stop)`` of each of the `n_chunks` parts of ``range(n)``, in order."""
-    ends = bounds(n, n_chunks)
+    ends = [n * i // n_chunks for i in range(n_chunks + 1)]
     if n_chunks == 1 or threads() == 1:
         return [part(i, ends[i], ends[i + 1]) for i in range(n_chunks)]
     with ThreadPoolExecutor(threads()) as pool:

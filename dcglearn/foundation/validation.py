@@ -361,21 +361,16 @@ def within(
     if is_number:
         with contextlib.suppress(OverflowError):  # of integers beyond all floats
             number = float(value)
-
-    # whether it lies within, at an end that counts
     inside = 0 <= number <= most and number < np.inf
-    excluded = (above and number == 0) or (below and number == most)
-    if inside and not excluded:
+    if inside and not (above and number == 0) and not (below and number == most):
         return
 
     # what is allowed
+    least = "above 0" if above else "of at least 0"
     limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
     kind = InputError if is_number else InputTypeError
-    problem = (
-        f"{name}={value!r} must be a finite number {'above' if above else 'of at least'} 0{limit}"
-        + (f"; {remedy}" if remedy else "")
-    )
-    raise kind(problem)
+    problem = f"{name}={value!r} must be a finite number {least}{limit}"
+    raise kind(f"{problem}; {remedy}" if remedy else problem)
 
 
 def flag(value: Any, name: str) -> None:
@@ -386,14 +381,11 @@ def flag(value: Any, name: str) -> None:
 
 def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> None:
     """Raise InputError that lists the choices, then `remedy`, unless `value` is a choice."""
-    if not isinstance(value, str):
-        problem = f"{name}={value!r}: give one of {', '.join(choices)}{remedy}"
-        raise InputTypeError(problem)
-    if value not in choices:
-        problem = (
-            f"{name}={value!r}: give one of {', '.join(choices)}{remedy}{nearest(value, choices)}"
-        )
-        raise InputError(problem)
+    is_text = isinstance(value, str)
+    if not is_text or value not in choices:
+        kind = InputError if is_text else InputTypeError
+        hint = nearest(value, choices) if is_text else ""
+        raise kind(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}{hint}")
 
 
 def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str) -> None:

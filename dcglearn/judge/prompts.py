@@ -1,7 +1,7 @@
 """Prompts that ask a language model which list of a pair is better; nothing is sent from here."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
@@ -50,14 +50,10 @@ def write_prompts(
             requests.append(_request(f"{key}-{order}", prompt, shape, model))
 
     # the pairs beside them
-    for file, lines in ((pairs_beside(path), questions), (path, requests)):
-        _write_objects(lines, file, force=force)
-
-
-def _write_objects(lines: Iterable[Fields], path: Path, *, force: bool) -> None:
-    """Write JSON lines, whole or not at all."""
-    with written_beside(path, force=force) as part:
-        part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    for file, objects in ((pairs_beside(path), questions), (path, requests)):
+        with written_beside(file, force=force) as part:
+            lines = "".join(f"{json.dumps(line)}\n" for line in objects)
+            part.write_text(lines, encoding="utf-8")
 
 
 def _request(key: str, text: str, shape: str, model: str) -> Fields:

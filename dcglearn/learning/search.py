@@ -88,7 +88,7 @@ def search(whole: Objective, starts: Sequence[Floats]) -> Ends:
     ends = descend(objectives[0], thetas, bounds)
 
     # on larger samples from where the last descents ended
-    for objective in counted(objectives[1:], len(objectives) - 1, "larger samples"):
+    for objective in counted(objectives[1:], "larger samples"):
         softer = whole.model.sharpened(ends.theta[[ends.best]], SOFTENED)
         ends = descend(objective, objective.lowest(softer, 1), bounds)
 

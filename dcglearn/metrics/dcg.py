@@ -76,15 +76,6 @@ class Utility(SavedMetric):
         """K, the number of positions that count."""
         return int(self.weights.shape[0])
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(K, L)."""
-        return self.depth, self.n_grades
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        """Return the weights, so that NumPy takes a utility as a (K, L) array."""
-        return np.array(self.weights, dtype=dtype, copy=copy)
-
     def score(self, lists: ArrayLike) -> Floats:
         """Return the values of graded lists, shape (n,), or a float for one list.
 

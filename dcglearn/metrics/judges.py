@@ -41,14 +41,14 @@ class JudgeDraws:
         """Return the numbers of at most n of the draws, at even steps."""
         return np.unique(np.linspace(0, len(self) - 1, n).round().astype(int))
 
-    def few(self, n: int = N_DRAWS) -> JudgeDraws:
-        """Return at most n of the draws, at even steps, to three significant digits.
+    def few(self) -> JudgeDraws:
+        """Return at most `N_DRAWS` of the draws, at even steps, to three significant digits.
 
         Rounding moves the ends of intervals a hundred times less than another seed does.
         """
         rounded = np.vectorize(lambda number: float(f"{number:.3g}"), otypes=[float])
         return JudgeDraws(
-            **{name: rounded(array[self.rows(n)]) for name, array in self._arrays.items()}
+            **{name: rounded(array[self.rows(N_DRAWS)]) for name, array in self._arrays.items()}
         )
 
     def of_grades(self, grades: Indices) -> JudgeDraws:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.metrics.file_fields import fields_of
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,3 @@ class LearnedFrom:
             f"{number_of(self.n_judgements, 'judgements', ',')}{raters}{until}{log} of lists down "
             f"to position {self.depth}, on {number_of(self.n_grades, 'grades')}{grader}"
         )
-
-    @classmethod
-    def from_dict(cls, values: Any) -> Self:
-        """Return the log that a file tells of; raise InputError for other keys or types."""
-        return cls(**fields_of(values, cls, '"learned_from"'))

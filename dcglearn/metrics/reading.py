@@ -185,12 +185,13 @@ def resolved(
     n_grades: int | None = None,
     depth: int | None = None,
     usual: int | None = None,
-) -> tuple[list[AnyMetric], list[str | None]]:
-    """Return metrics, with files read and names resolved, and the names with their depths.
+) -> tuple[list[AnyMetric], list[str]]:
+    """Return metrics, with files read and names resolved, and what to call them.
 
     `n_grades` and `depth` go before those of the other metrics, which go before the documents', or
-    `usual` grades where these have fewer. Raises InputError if nothing states them. `names` are for
-    messages; the second list has None for a metric that is not a name.
+    `usual` grades where these have fewer. Raises InputError if nothing states them. Called are
+    names by themselves, with their depths, files by their paths, and others by `names`, which are
+    for messages too.
     """
     read = [metric_or_name(one, name=name) for one, name in zip(metrics, names, strict=True)]
 
@@ -207,7 +208,10 @@ def resolved(
     size = n_grades or max(sizes, default=None)
     deepest = depth or max(depths, default=None)
     made = [metric(one, size, deepest, name=name) for one, name in zip(read, names, strict=True)]
-    labels = [one.at(one.deep(deepest)) if isinstance(one, MetricName) else None for one in read]
+    labels = []
+    for one, given, name in zip(read, metrics, names, strict=True):
+        label = str(given) if isinstance(given, (str, os.PathLike)) else name
+        labels.append(one.at(one.deep(deepest)) if isinstance(one, MetricName) else label)
     return made, labels
 
 

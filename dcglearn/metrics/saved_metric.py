@@ -119,7 +119,8 @@ class SavedMetric(Shown):
             shape = tuple(np.shape(own[cls._by_grade[0]])[-1:] + np.shape(own["discounts"]))
             own["judges"] = Judges.from_dict(own["judges"], shape)
         if own.get("learned_from") is not None:
-            own["learned_from"] = LearnedFrom.from_dict(own["learned_from"])
+            log = fields_of(own["learned_from"], LearnedFrom, '"learned_from"')
+            own["learned_from"] = LearnedFrom(**log)
         return cls(**own)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:

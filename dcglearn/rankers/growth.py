@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.progress import bar
-from dcglearn.foundation.threads import at_most, free_threads
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.threads import at_most
 from dcglearn.foundation.validation import Fields, Floats, InputError, InputTypeError
 from dcglearn.losses import Regression
 from dcglearn.losses.descent import descent
@@ -69,7 +69,7 @@ def grow(ranker: Any, training: Training) -> tuple[Any, list[float]]:
 
     # all trees
     parameters["objective"] = tree_objective(ranker, training)
-    with bar(ranker.n_trees, "trees") as shown, at_most(parameters["num_threads"]):
+    with counted(None, "trees", ranker.n_trees) as shown, at_most(parameters["num_threads"]):
         booster = lightgbm.train(
             parameters,
             data,
@@ -114,10 +114,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def lightgbm_threads(parameters: Fields) -> int:
-    """Return LightGBM's threads: its parameter, or the free processors."""
+    """Return LightGBM's threads: its parameter, ``OMP_NUM_THREADS``, or one per processor."""
     if _FORKED:
         return 1  # with more, GNU's OpenMP would hang
-    return int(parameters.get("num_threads", 0)) or free_threads()
+    from joblib import cpu_count  # which knows the limits of a container
+
+    of_openmp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    chosen = parameters.get("num_threads") or (of_openmp.isdigit() and int(of_openmp))
+    return int(chosen or cpu_count())
 
 
 def lightgbm_itself() -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.progress import bar
+from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import (
     Fields,
     Floats,
@@ -200,7 +200,7 @@ class Stages:
     def run(self) -> None:
         """Run all stages."""
         n_stages, n_restarts = len(self.sharpness), self.ranker.n_restarts
-        with bar(n_restarts * n_stages, "stages") as shown:
+        with counted(None, "stages", n_restarts * n_stages) as shown:
             for restart in range(n_restarts):
                 v = v0 = self.start(restart)
                 self.validate(v, {"restart": restart, "stage": 0})

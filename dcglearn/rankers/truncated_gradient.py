@@ -46,7 +46,7 @@ def l1_path(ranker: Any, design: Design, training: Training, v: Floats) -> Itera
         top = float(np.abs(slope(np.zeros_like(v))).max()) or 1.0
         penalties = np.geomspace(top / 1000, top, ranker.n_points - 1).tolist()
 
-    for l1 in counted(penalties, len(penalties), "points"):
+    for l1 in counted(penalties, "points"):
         v = _converged(ranker, slope, v, l1)
         yield point(l1, v)
         if not v.any():

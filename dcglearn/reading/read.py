@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.files import refuse_existing
+from dcglearn.foundation.files import refuse_unwritable
 from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.signatures import spelled_out
@@ -273,7 +273,7 @@ def read_table(
     Bad rows are written to the file `skip_bad`, if one is given, and the others are read.
     """
     if skip_bad is not None:
-        refuse_existing(skip_bad, force=True)
+        refuse_unwritable(skip_bad, force=True)
     table = table_of(data)
     try:
         return read(table, **options)

@@ -123,9 +123,7 @@ def files_of(paths: Any) -> list[str]:
     """Return the files that paths, folders and patterns name, each once, without hidden ones."""
     if str(paths) == "-":
         return ["-"]
-    shown = [
-        path for path in expand_paths(paths, "**/*") if not Path(path).name.startswith((".", "~$"))
-    ]
+    shown = [path for path in expand_paths(paths) if not Path(path).name.startswith((".", "~$"))]
     # Path.resolve fails at a circle of links
     once: dict[str, str] = {}
     for path in shown:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.sources import FORMATS, suffix_of
+from dcglearn.foundation.sources import TABLES, suffix_of
 from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.reading.scale import NUMBER
 from dcglearn.reading.tables import Table
@@ -30,7 +30,7 @@ ORDER = "judgements come first, runs after them"
 
 def is_trec(path: PathLike) -> bool:
     """Return whether a file is TREC's by its name, whose suffix is that of no table."""
-    return suffix_of(path) not in FORMATS.keys() - {".txt"}
+    return suffix_of(path) not in TABLES
 
 
 def lines_of(name: str, data: bytes, *, judged: bool) -> Table | None:

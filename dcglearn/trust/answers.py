@@ -310,7 +310,7 @@ def _held_out(
 
     # compare the answers to the questions of each fold
     kinds: dict[str, list[Any]] = {"within_questions": [], "across_questions": []}
-    for train, test in counted(parts, len(parts), "held-out questions"):
+    for train, test in counted(parts, "held-out questions"):
         held_out = answers[test]
         dcg = fit_answers(answers[train], options).dcg
         values = dcg.score(held_out.lists), ndcg(held_out, metric)

@@ -66,7 +66,7 @@ def held_out_frame(
     for ties of the log, which are left out. `title` names the progress.
     """
     rows = np.concatenate([test for _, test in folds])
-    values = np.concatenate([*counted(of_folds, len(folds), title)], axis=-1)
+    values = np.concatenate([*counted(of_folds, title, len(folds))], axis=-1)
 
     # pairs that have values, in the order of the log
     order = np.argsort(rows)

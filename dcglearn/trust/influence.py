@@ -76,7 +76,7 @@ def influence_of_raters(log: PreferencePairs, fit: Fit) -> dict[str, Floats]:
     # leave out each rater
     moves = {}
     busiest = names[np.argsort(-judged, kind="stable")[:10]]
-    for rater in counted(busiest, len(busiest), "without each rater"):
+    for rater in counted(busiest, "without each rater"):
         rest = log[log.rater != rater]
         if len(rest.differing_pairs.decided):
             moves[str(rater)] = numbers_of(fit.dcg) - numbers_of(refitted(rest, fit).dcg)

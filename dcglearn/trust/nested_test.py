@@ -53,7 +53,7 @@ def nested_test(
     rng = np.random.default_rng(random_state)
     null = []
     as_large = 0
-    for theta in counted(thetas, n_simulated, "logs of a DCG"):
+    for theta in counted(thetas, "logs of a DCG", n_simulated):
         null.append(gain_of(simulated(fit, alike, theta, rng)))
 
         # too many are: the p-value is above the rate, however the rest come out

@@ -176,7 +176,8 @@ def test_a_thousand_draws_are_kept():
     kept = draws.few()
     assert len(kept) == 1000
     assert len(np.unique(kept.gains, axis=0)) > 990
-    assert [len(draws.few(n)) for n in (10, 5000)] == [10, 2500]
+    assert len(random_draws(10).few()) == 10
+    assert [len(draws.rows(n)) for n in (10, 5000)] == [10, 2500]
 
 
 def test_what_lies_beyond_the_log_is_marked():

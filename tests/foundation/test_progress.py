@@ -26,24 +26,24 @@ def written(monkeypatch):
 
 def test_bars_are_shown_on_a_terminal_with_the_name_of_the_stage(written):
     written()  # a terminal from here on
-    assert list(counted("ab", 2, "letters")) == ["a", "b"]
+    assert list(counted("ab", "letters")) == ["a", "b"]
     err = written()
     assert "letters" in err and ": letters" not in err and "0/2" in err
     with stage("learning"):
-        assert list(counted("ab", 2, "letters")) == ["a", "b"]
+        assert list(counted("ab", "letters")) == ["a", "b"]
         with stage(None):
-            assert list(counted("ab", 2, "others")) == ["a", "b"]
+            assert list(counted("ab", "others")) == ["a", "b"]
     err = written()
     assert "learning: letters" in err and "others" not in err
 
 
 def test_other_threads_and_pipes_have_no_bars(written, monkeypatch):
     written()  # a terminal from here on
-    thread = Thread(target=lambda: list(counted("ab", 2, "letters")))
+    thread = Thread(target=lambda: list(counted("ab", "letters")))
     thread.start()
     thread.join()
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    assert list(counted("ab", 2, "letters")) == ["a", "b"]
+    assert list(counted("ab", "letters")) == ["a", "b"]
     assert written() == ""
 
 

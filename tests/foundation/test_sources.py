@@ -1,11 +1,12 @@
 """Bytes from files, pipes and compressed data, and what is refused with the remedy."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import pickle
 import threading
-import zlib
 from pathlib import Path
 
 import polars as pl
@@ -38,11 +39,6 @@ def test_damaged_data_are_refused(pack):
         packed[:20] + b"\xff\xfe" + packed[22:],
     ):
         refused("cannot be decompressed", decompressed, "log", damaged)
-
-
-@table("inner", [gzip.compress, zlib.compress, zstd.compress])
-def test_data_compressed_twice_are_refused(inner):
-    refused("compressed twice, or by zlib", decompressed, "log", gzip.compress(inner(TEXT)))
 
 
 def test_frames_of_zstd_without_data_are_skipped():
@@ -107,69 +103,47 @@ def folder(here):
 @table(
     ("given", "names"),
     [
-        ("logs", ["a.parquet", "b.parquet", "deep/c.parquet"]),
-        (Path("logs"), ["a.parquet", "b.parquet", "deep/c.parquet"]),
+        ("logs", ["a.parquet", "b.parquet", "deep/c.parquet", "notes.txt"]),
+        (Path("logs/deep"), ["deep/c.parquet"]),
         ("logs/notes.txt", ["notes.txt"]),
         ("logs/*.parquet", ["a.parquet", "b.parquet"]),
         ("logs/**/*.parquet", ["a.parquet", "b.parquet", "deep/c.parquet"]),
-        (["logs/b.parquet", "logs"], ["b.parquet", "a.parquet", "deep/c.parquet"]),
+        (["logs/b.parquet", "logs"], ["b.parquet", "a.parquet", "deep/c.parquet", "notes.txt"]),
         (("logs/deep", "logs/?.parquet"), ["deep/c.parquet", "a.parquet", "b.parquet"]),
     ],
 )
 def test_paths_come_in_order_and_once(folder, given, names):
-    assert expand_paths(given, "**/*.parquet") == [f"logs/{name}" for name in names]
-    assert expand_paths(folder, "*") == ["logs/a.parquet", "logs/b.parquet", "logs/notes.txt"]
+    assert expand_paths(given) == [f"logs/{name}" for name in names]
 
 
-@table(
-    ("given", "message"),
-    [
-        ([], r"name files, or a folder with files \*\*/\*\.parquet"),
-        (
-            "logs/none",
-            "logs/none does not exist, and no file matches it as a pattern; check the name",
-        ),
-        ("none/*.parquet", "does not exist, and no file matches it"),
-        (["logs", ""], "does not exist, and no file matches it"),
-        ("a" * 5000, "does not exist, and no file matches it"),
-        ("logs\0", "does not exist, and no file matches it"),
-        ("empty", r"empty is a folder, and no file in it matches \*\*/\*\.parquet; check the name"),
-    ],
-)
-def test_paths_that_name_no_file_are_refused(folder, given, message):
+@table("given", ["logs/none", "none/*.parquet", ["logs", ""], "a" * 5000, "logs\0", "empty"])
+def test_paths_that_name_no_file_are_refused(folder, given):
     Path("empty").mkdir(exist_ok=True)
-    refused(message, expand_paths, given, "**/*.parquet")
+    refused("does not exist, is a folder without files, or a pattern", expand_paths, given)
 
 
 @table(
-    ("begin", "words"),
+    "data",
     [
-        (b"ARROW1\0\0", "is an Arrow or Feather file; save it as Parquet"),
-        (b"\xff\xff\xff\xff\x98\0\0\0", "is an Arrow or Feather file"),
-        (b"FEA1\0\0\0\0", "is an Arrow or Feather file"),
-        (bytes.fromhex("d0cf11e0a1b11ae1"), r"is an old Excel workbook \(.xls\); save it as .xlsx"),
-        (b"SQLite format 3\0", "is an SQLite database; save the table as Parquet or CSV"),
-        (b"\x93NUMPY\x01\0", r"is a NumPy array \(.npy\); load it"),
-        (pickle.dumps({"a": 1}), "is a pickle, which is not read since it can run code"),
-        (b"ORC\x0a\x0c\0 ORC\x17", "is an ORC file"),
-        (b"Obj\x01\x04", "is an Avro file"),
-        (b"\x89HDF\r\n\x1a\n", "is an HDF5 file"),
-        (b"%PDF-1.7\n", "is a PDF document"),
+        pickle.dumps({"a": 1}),
+        gzip.compress(gzip.compress(TEXT)),
+        bz2.compress(TEXT),
+        lzma.compress(TEXT),
+        b"SQLite format 3\0\x10\0\1\1\0\x40\x20\x20\0\0\0",
+        b"\x93NUMPY\x01\0",
     ],
 )
-def test_files_of_other_kinds_are_named(tmp_path, begin, words):
+def test_files_of_other_kinds_are_refused(tmp_path, data):
     path = tmp_path / "log.csv"
-    path.write_bytes(begin)
-    refused(f"log.csv {words}", content, path)
-    path.write_bytes(gzip.compress(begin))
-    refused(f"log.csv {words}", content, path)
+    path.write_bytes(gzip.compress(data))
+    refused("log.csv is no text, Parquet file or .xlsx workbook, but begins", content, path)
 
 
-def test_arrow_files_that_polars_writes_are_named(tmp_path):
+def test_arrow_files_that_polars_writes_are_refused(tmp_path):
     frame = pl.DataFrame({"a": ["3 2"], "b": ["1 0"]})
     for write in (frame.write_ipc, frame.write_ipc_stream):
         write(tmp_path / "log.arrow")
-        refused("log.arrow is an Arrow or Feather file", content, tmp_path / "log.arrow")
+        refused("log.arrow is no text", content, tmp_path / "log.arrow")
 
 
 def test_text_that_begins_like_another_kind_is_text(tmp_path):

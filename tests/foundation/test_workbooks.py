@@ -15,7 +15,7 @@ def test_another_zip_file_is_refused(tmp_path):
     path = tmp_path / "log.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("log.csv", TEXT)
-    words = "log.zip is a zip file; unpack it, and name the files or their folder"
+    words = "log.zip: a zip file or workbook that cannot be read .*; unpack it"
     refused(words, content, path)
     path.write_bytes(gzip.compress(path.read_bytes()))
     refused(words, content, path)

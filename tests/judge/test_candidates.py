@@ -136,7 +136,7 @@ def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
     path.write_bytes(path.read_bytes()[:-9])
     refused(f"packed.{suffix}: cannot be read", of_runs, trec, documents=path)
     path.with_suffix(".bz2").write_bytes(b"BZh91AY&SY")
-    refused("is compressed by bzip2", of_runs, trec, documents=path.with_suffix(".bz2"))
+    refused("line 1: .* is not a document", of_runs, trec, documents=path.with_suffix(".bz2"))
 
 
 def test_runs_that_do_not_fit_are_refused(trec):

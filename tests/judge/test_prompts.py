@@ -288,7 +288,7 @@ def test_the_causes_of_failed_requests_are_said_and_counted(
 
 def test_documents_are_looked_up_for_candidates_that_name_them(tmp_path):
     documents = write_lines(
-        tmp_path / "docs.jsonl", [{"docno": "d1", "title": "One", "text": "First"}, {"id": "d2"}]
+        tmp_path / "docs.jsonl", [{"docno": "d1", "title": "One", "text": "First"}, {"docno": "d2"}]
     )
     line = {"query": "q", "a": [2, 0], "b": [1, -1], "docs_a": ["d1", "d3"], "docs_b": ["d2", ""]}
     found = read_candidates(write_lines(tmp_path / "c.jsonl", [line]), documents=documents)

@@ -197,7 +197,7 @@ DAMAGED = {
 def test_damaged_files_are_refused_by_name(name, tmp_path):
     path = tmp_path / "damaged.json"
     path.write_text(DAMAGED[name], encoding="latin-1")
-    reason = {"later version": "upgrade dcglearn", "binary": "not UTF-8"}.get(name, "")
+    reason = {"later version": "upgrade dcglearn", "binary": "not valid JSON .*utf-8"}.get(name, "")
     refused(rf"damaged\.json.*{reason}", DCG.load, path)
 
 
@@ -282,13 +282,8 @@ def test_identifiable_similarity_ignores_what_the_log_cannot_see():
     assert similarity(TRUTH, moved) < 0.999
 
 
-def test_numpy_takes_a_utility_as_an_array():
-    utility = TRUTH.utility
-    assert utility.shape == np.shape(utility) == (10, 5)
-    np.testing.assert_array_equal(np.diff(utility, axis=1), np.diff(utility.weights, axis=1))
-    assert similarity(utility.weights, TRUTH) == pytest.approx(1)
-    np.asarray(utility) + 1
-    assert np.array(utility).flags.writeable
+def test_weights_stand_for_a_utility():
+    assert similarity(TRUTH.utility.weights, TRUTH) == pytest.approx(1)
 
 
 def test_similarity_of_what_cannot_be_compared():

@@ -9,7 +9,7 @@ from dcglearn.foundation import threads
 from dcglearn.losses import LambdaRank, RegSHFSDCG
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.feature_columns import from_frame
-from dcglearn.rankers.growth import lightgbm_names
+from dcglearn.rankers.growth import lightgbm_names, lightgbm_threads
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.model_files import load_ranker
@@ -206,18 +206,12 @@ def test_trees_do_not_depend_on_threads():
 
 def test_the_number_of_threads(monkeypatch):
     import joblib
-    import psutil
 
-    monkeypatch.setattr(psutil, "cpu_count", lambda: 8)
-    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 37.0)
     monkeypatch.setattr(joblib, "cpu_count", lambda: 6)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert threads.free_threads() == 3
+    assert lightgbm_threads({}) == 3
+    assert lightgbm_threads({"num_threads": 2}) == 2
     monkeypatch.delenv("OMP_NUM_THREADS")
-    assert threads.free_threads() == 5  # of 8 processors, three are busy
-    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 100.0)
-    assert threads.free_threads() == 1
-    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 0.0)
-    assert threads.free_threads() == 6  # what a container allows
+    assert lightgbm_threads({}) == 6  # what a container allows
     with threads.at_most(1), threads.at_most(4):
         assert threads.threads() == 1

@@ -81,12 +81,11 @@ def tarred() -> bytes:
         (b'[{"a": 1}, 2]', "row 2"),
         (b'[{"a": 1, "a": 2}]', "'a' occurs twice"),
         (zipped(), "zip"),
-        (tarred(), "tar"),
-        (gzip.compress(gzip.compress(CSV, mtime=0), mtime=0), "compressed"),
+        (tarred(), "unpack it"),
+        (gzip.compress(gzip.compress(CSV, mtime=0), mtime=0), "gzip and zstd, once"),
         (gzip.compress(b"", mtime=0), "empty"),
-        (bz2.compress(CSV), "compressed by bzip2"),
-        (lzma.compress(CSV), "compressed by bzip2, xz"),
-        (b"7z\xbc\xaf\x27\x1c\0\4", "7-Zip"),
+        (bz2.compress(CSV), "unpack it"),
+        (lzma.compress(CSV), "unpack it"),
     ],
 )
 def test_what_cannot_be_read_is_refused(data, told, tmp_path):
