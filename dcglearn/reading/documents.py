@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,26 +36,29 @@ USUAL = {"q0", "iteration", "iter", "query", "querytext", "docid"}
 class OwnNames:
     """The columns that a user names, by role.
 
-    Of names that are shared by judgements and runs, a table takes those that it has; `used` has
-    the roles of these.
+    Of names that are shared by judgements and `others`, a table takes those that it has; `used`
+    has the roles of these.
     """
 
     names: Mapping[str, str]
     is_shared: bool = False
+    others: str = "runs"
     used: set[str] = field(default_factory=set)
 
     def find(self, columns: Sequence[str], contract: Contract) -> Found:
         """Return the columns of a table by role."""
-        own = self.names
-        if self.is_shared:
-            has = {*map(plain, columns)}
-            own = {
-                role: name
-                for role, name in own.items()
-                if role in contract and (not name or {*map(plain, name.split(".."))} <= has)
-            }
+        own = self.of_table(columns, contract) if self.is_shared else self.names
         self.used |= own.keys()
         return find(columns, contract, own)
+
+    def of_table(self, columns: Sequence[str], roles: Container[str]) -> dict[str, str]:
+        """Return the names of roles that a table with these columns has."""
+        has = {*map(plain, columns)}
+        return {
+            role: name
+            for role, name in self.names.items()
+            if role in roles and (not name or {*map(plain, name.split(".."))} <= has)
+        }
 
     def check(self) -> None:
         """Raise InputError for a shared name that no table has."""
@@ -63,7 +66,7 @@ class OwnNames:
             name = self.names[role]
             raise InputError(
                 f"columns={{{role!r}: {name!r}}} names no column of the judgements, and none of "
-                "the runs"
+                f"the {self.others}"
             )
 
 

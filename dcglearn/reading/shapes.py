@@ -175,7 +175,8 @@ def with_grades(
 
 def lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
-    short = {role.removeprefix("docs_"): own[role] for role in sorted(own)}
+    short = {role.removeprefix("docs_"): own[role] for role in sorted(own) if role != "docs"}
+    short |= {"list": own["docs"]} if "docs" in own else {}
     listed = {role: name for role, name in short.items() if role in LISTED}
     found = {role: its[0] for role, its in find(table.frame.columns, LISTED, listed).items()}
     roles = ("a", "b") if {"a", "b"} <= found.keys() else ("list",)

@@ -36,11 +36,13 @@ from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
 from dcglearn.reading.columns import own_names
-from dcglearn.reading.contract import RATED_LIST
+from dcglearn.reading.contract import JUDGED, JUDGEMENT, LISTED, RATED_LIST
+from dcglearn.reading.documents import OwnNames
 from dcglearn.reading.judgements import Judgements, read_judgements
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_preferences, read_table, rows_of
 from dcglearn.reading.shapes import lists_of_documents, with_grades
+from dcglearn.reading.tables import Table
 from dcglearn.reading.tables import table_of as rows_in
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import best_textbook
@@ -59,6 +61,9 @@ TELLING = 0.05
 UNRELATED, FEWEST_SHARED = 0.2, 30
 """Correlation with every other grader below which grades may belong to other documents, and the
 fewest documents that two have in common for one; also the fewest verdicts that recur."""
+
+OF_LISTS = ("docs", "docs_a", "docs_b", *LISTED)
+"""Roles of a log's columns that say which documents its lists hold."""
 
 MOST_PAIRS = 20_000
 """Pairs of rated lists that are compared; of more, these are drawn."""
@@ -282,7 +287,8 @@ def compare_graders(
     metric : DCG, ListUtility, file or name
         The one metric that all are compared under, too.
     columns : mapping or str, optional
-        The log's own columns by the usual name.
+        Own columns of the log and of the judgements by the usual name; a table takes those that it
+        has.
     random_state : int
         Seed of folds.
 
@@ -309,13 +315,16 @@ def compare_graders(
     >>> print(compare_graders(rows, {"careful": own, "careless": other}).sentence[:61])
     people follow careful's grades in 85% of pairs, careless's in
     """
-    judged = graders_of(graders)
-    pairs = {name: _graded(log, one, columns, random_state) for name, one in judged.items()}
-    first, rows = next(iter(pairs.values()))
+    rows, own = rows_in(log), OwnNames(own_names(columns), is_shared=True, others="log")
+    of_log = _names_in_log(rows, own)
+    judged = graders_of(graders, own)
+    own.check()
+    pairs = {name: _graded(rows, one, of_log, random_state) for name, one in judged.items()}
+    first, rated = next(iter(pairs.values()))
 
     # units to hold out, and for intervals; of rated lists without a user the lists
-    held_out = _units(first, rows, FEWEST_HELD_OUT)[1]
-    by, clusters = _units(first, rows, FEWEST_UNITS)
+    held_out = _units(first, rated, FEWEST_HELD_OUT)[1]
+    by, clusters = _units(first, rated, FEWEST_UNITS)
     remedy = "get verdicts of more users, queries or lists"
     parts = folds(held_out, random_state, fewest=30, remedy=remedy)
 
@@ -369,7 +378,22 @@ def _labels_of(log: Preferences, tied: Flags) -> Fields:
     }
 
 
-def graders_of(graders: Any) -> dict[str, Judgements]:
+def _names_in_log(rows: Table, own: OwnNames) -> dict[str, str]:
+    """Return the columns that a user names which are those of the log; others are the grades'."""
+    columns = rows.frame.columns
+    lists = own.of_table(columns, OF_LISTS)
+    is_rated = "list" in lists_of_documents(rows, lists)[1]
+    roles = RATED_LIST if is_rated else JUDGEMENT
+    unknown = sorted(own.names.keys() - {*roles, *OF_LISTS, *JUDGED})
+    if unknown:
+        usual = listed(sorted({*roles, *OF_LISTS, *JUDGED}))
+        raise InputError(f"columns= names {unknown[0]!r}; give {usual}")
+    named = lists | own.of_table(columns, roles)
+    own.used |= named.keys()
+    return named
+
+
+def graders_of(graders: Any, own: OwnNames | None = None) -> dict[str, Judgements]:
     """Return the judgements of each grader, of a mapping or of one table with their names."""
     if not isinstance(graders, Mapping):
         table = rows_in(graders)
@@ -381,24 +405,26 @@ def graders_of(graders: Any) -> dict[str, Judgements]:
     if not graders:
         raise InputError("no grader: give judgements by the name of the grader")
     return {
-        name: one if isinstance(one, Judgements) else read_judgements(one)
+        name: one if isinstance(one, Judgements) else read_judgements(one, columns=own)
         for name, one in graders.items()
     }
 
 
 def _graded(
-    log: Any, judged: Judgements, columns: Any, random_state: int
+    log: Table, judged: Judgements, own: dict[str, str], random_state: int
 ) -> tuple[Preferences, Clusters | None]:
     """Return the verdicts on lists with a grader's grades, and the rated lists of each pair.
 
     The rows are the same for all graders.
     """
-    own, rows = own_names(columns), rows_in(log)
+    of_lists = {role: name for role, name in own.items() if role in OF_LISTS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is not labelled is counted
-        frame = with_grades(rows, judged, columns=own)
-    rows = replace(rows, frame=frame)  # messages name the file
-    own = {role: name for role, name in own.items() if name in frame.columns}
+        frame = with_grades(log, judged, columns=of_lists)
+    rows = replace(log, frame=frame)  # messages name the file
+    contract = RATED_LIST if "list" in frame.columns else JUDGEMENT
+    kept = contract.keys() - of_lists.keys() | {"query"} & contract.keys()
+    own = {role: name for role, name in own.items() if role in kept}
     if "list" not in frame.columns:
         pairs = read_preferences(rows, judged.n_grades, as_is=True, columns=own).decided
         return pairs, None
@@ -415,7 +441,7 @@ def _graded(
     )
 
     # what the grades were joined by is used, too
-    joined = {"docs", lists_of_documents(rows_in(log), own_names(columns))[0]}
+    joined = {"docs", lists_of_documents(log, of_lists)[0]}
     ignored = [name for name in rated.recognised.ignored if name not in joined]
     return pairs.changed(recognised=replace(rated.recognised, ignored=ignored)), (better, other)
 

@@ -193,6 +193,26 @@ def test_columns_that_are_not_used_are_said():
         assert remarks == [(), ("columns that are not used: colour",)], rated
 
 
+def test_own_columns_are_those_of_the_log_and_of_the_grades():
+    of_grades = {"query": "question", "document": "chunk", "grade": "mark"}
+    of_log = {
+        True: {"docs": "shown", "group": "worker", "rating": "mood"},
+        False: {"docs_a": "left one", "docs_b": "right one", "winner": "better"},
+    }
+    for rated, names in of_log.items():
+        grades, rows = study(np.random.default_rng(8), n_users=8, each=5, rated=rated)
+        usual = compare_graders(rows, {"a": labels(grades)})
+        to = {"query": "question", "user": "worker", **names}
+        table = pl.DataFrame(rows).rename({role: to[role] for role in rows[0]})
+        marks = labels(grades).rename({"query": "question", "doc": "chunk", "grade": "mark"})
+        found = compare_graders(table, {"a": marks}, columns={**of_grades, **names})
+        assert found.table.equals(usual.table), rated
+
+    # a role that there is not, and a column that neither has
+    for role, words in (("colour", "names 'colour'; give"), ("winner", "and none of the log")):
+        refused(words, compare_graders, rows, {"a": labels(grades)}, columns={role: "x"})
+
+
 def test_too_few_verdicts_are_refused():
     rng = np.random.default_rng(6)
     grades, rows = study(rng, n_users=3, each=3)
