@@ -98,7 +98,7 @@ def test_results_are_written_in_the_form_of_the_suffix(dcglearn, inputs):
 def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
     def warned(*_, **__):
         shown.append(warnings.formatwarning(UserWarning("two\nlines"), UserWarning, "code.py", 1))
-        return [DCG.standard(5, 5)], [None]
+        return [DCG.standard(5, 5)], ["linear-log2@5"]
 
     shown = []
     monkeypatch.setattr("dcglearn.cli.metrics.resolved", warned)
