@@ -191,7 +191,8 @@ def plain_function(name: str, types: Sequence[Any], result: Any) -> Kernel:
 def library() -> ctypes.CDLL:
     """Load the fastest kernels that this processor runs; raise KernelError with a remedy if none.
 
-    In a clone whose C has changed since they were built, they are built again. The variable
+    In a clone whose C has changed since they were built, they are built again; in one where they
+    were not built, those of an installed dcglearn serve if their C is the same. The variable
     ``DCGLEARN_KERNELS`` takes others: ``baseline`` those for any processor of the platform, a path
     the library there.
     """
@@ -199,11 +200,13 @@ def library() -> ctypes.CDLL:
     if wanted not in ("", "baseline"):
         return load(Path(wanted).absolute())
 
+    folder = HERE
     if (HERE / "build.py").exists():
         _rebuild_if_changed()
-    loaded = load(HERE / BASELINE)
-    faster = wanted != "baseline" and (HERE / AVX2).exists() and loaded.dcglearn_has_avx2()
-    return load(HERE / AVX2) if faster else loaded
+        folder = HERE if (HERE / BASELINE).exists() else _installed_beside()
+    loaded = load(folder / BASELINE)
+    faster = wanted != "baseline" and (folder / AVX2).exists() and loaded.dcglearn_has_avx2()
+    return load(folder / AVX2) if faster else loaded
 
 
 def about() -> str:
@@ -240,7 +243,10 @@ def load(path: Path) -> ctypes.CDLL:
 def _remedy() -> str:
     """Return what to do where the kernels cannot be used."""
     if (HERE / "build.py").exists():
-        return "build them with `pip install --editable .` in the clone"
+        return (
+            "build them with `pip install --editable .` in the clone, or leave its folder, which "
+            "hides an installed dcglearn"
+        )
     return "install them with `pip install --force-reinstall dcglearn`"
 
 
@@ -259,6 +265,25 @@ def _rebuild_if_changed() -> None:
         raise KernelError(
             f"the C of the kernels has changed, but they cannot be built again: {error}"
         ) from None
+
+
+def _installed_beside() -> Path:
+    """Return the folder of an installed dcglearn's kernels of this C; the clone's without one.
+
+    Python finds the clone first where it is started in its folder.
+    """
+    from importlib.metadata import PackageNotFoundError, files
+
+    from dcglearn.kernels import build
+
+    try:
+        installed = files("dcglearn") or []
+    except PackageNotFoundError:
+        installed = []
+    for path in (Path(str(file.locate())) for file in installed if file.name == BASELINE):
+        if path.exists() and build.fingerprint().encode() in path.read_bytes():
+            return path.parent
+    return HERE
 
 
 Argument = Callable[[NDArray[Any], int], Any]
