@@ -133,10 +133,10 @@ bench: $(BENCH)  ## measure speed against other solvers and libraries, as ratios
 	$(BIN)/python benchmarks $(ARGS)
 
 figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there is kept, and said so (ARGS=--force: made anew)
-	$(BIN)/python -m simulations figures $(ARGS)
+	$(BIN)/python -m simulations figure $(ARGS)
 
 studies: $(READY) ## run the longer studies beyond the paper
-	$(BIN)/python -m simulations studies $(ARGS)
+	$(BIN)/python -m simulations study $(ARGS)
 
 theory: $(READY) ## draw the figures of the rankers' papers
 	$(BIN)/python -m simulations theory $(ARGS)

@@ -1,32 +1,31 @@
-"""Time of evaluation compared with other libraries.
+"""Time of evaluation and of reading logs compared with other libraries.
 
-One JSON line per measurement: median seconds, and the time divided by dcglearn's. First, from files
-to NDCG@10 of every query, for 1,000 queries of 1,000 documents: dcglearn, pytrec_eval (which reads
-the same files), ir_measures' command line and ranx with a warm cache, each in its own process, with
-its imports; and in one process, the best processor time compared with that in which Polars reads
-the same files. Then arrays, compared with scikit-learn.
-Libraries that are not installed are left out with a message.
+One JSON line per measurement. First, from files to NDCG@10 of every query, for 1,000 queries of
+1,000 documents: dcglearn, pytrec_eval (which reads the same files), ir_measures' command line and
+ranx with a warm cache, the least processor time of each in its own process, with its imports.
+Libraries that are not installed are left out with a message. Then, in turn in one process: the
+same files, and logs of 1,000,000 pairs of lists of ten documents in each form, compared with
+Polars reading them; and arrays, compared with scikit-learn.
 
     python benchmarks/evaluate.py [--quick]
 """
 
 from __future__ import annotations
 
-import json
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from in_turn import in_turn
+import polars as pl
+from measuring import QUICK, least, process_seconds, show
+from sklearn.metrics import ndcg_score
 
 import dcglearn as dl
 
+REPEATS = 1 if QUICK else 5
 PEERS = {
     "dcglearn": "import dcglearn as dl; dl.evaluate({qrels!r}, {run!r}, 'nDCG@10').by_query()",
     "pytrec_eval": (
@@ -34,14 +33,19 @@ PEERS = {
         "q = p.parse_qrel(open({qrels!r})); r = p.parse_run(open({run!r})); "
         "p.RelevanceEvaluator(q, {{'ndcg_cut.10'}}).evaluate(r)"
     ),
-    "ir_measures": "import sys; sys.argv = ['ir_measures', {qrels!r}, {run!r}, 'nDCG@10', '-q']; "
-    "import runpy; runpy.run_module('ir_measures', run_name='__main__')",
-    "ranx": "import ranx; ranx.evaluate(ranx.Qrels.from_file({qrels!r}, kind='trec'), "
-    "ranx.Run.from_file({run!r}, kind='trec'), 'ndcg@10', return_mean=False)",
+    "ir_measures": (
+        "import sys; sys.argv = ['ir_measures', {qrels!r}, {run!r}, 'nDCG@10', '-q']; "
+        "import runpy; runpy.run_module('ir_measures', run_name='__main__')"
+    ),
+    "ranx": (
+        "import ranx; ranx.evaluate(ranx.Qrels.from_file({qrels!r}, kind='trec'), "
+        "ranx.Run.from_file({run!r}, kind='trec'), 'ndcg@10', return_mean=False)"
+    ),
 }
 
 
 def files(folder: Path, n_queries: int, n_documents: int) -> dict[str, str]:
+    """Write a run, and judgements of a tenth of its documents; return their paths."""
     rng = np.random.default_rng(0)
     run, qrels = folder / "run.txt", folder / "qrels.txt"
     with run.open("w") as ranked, qrels.open("w") as judged:
@@ -50,91 +54,93 @@ def files(folder: Path, n_queries: int, n_documents: int) -> dict[str, str]:
             scores = np.sort(rng.normal(size=n_documents))[::-1]
             lines = enumerate(zip(names, scores, strict=True))
             ranked.writelines(f"q{q} Q0 d{d:07} {i + 1} {s:.6f} sys\n" for i, (d, s) in lines)
-            judged.writelines(
-                f"q{q} 0 d{d:07} {rng.integers(4)}\n" for d in names[: n_documents // 10]
-            )
+            some = names[: n_documents // 10]
+            judged.writelines(f"q{q} 0 d{d:07} {rng.integers(4)}\n" for d in some)
     return {"run": str(run), "qrels": str(qrels)}
 
 
-def seconds_of(call: Callable[[], Any], repeats: int) -> float:
-    times = []
-    for _ in range(repeats + 1):  # the first call warms caches
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times[1:])
-
-
-def from_files(paths: dict[str, str], repeats: int) -> None:
+def from_files(paths: dict[str, str]) -> None:
     ours = 0.0
     for name, code in PEERS.items():
-        command = [sys.executable, "-c", code.format(**paths)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            print(f"{name} is left out: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        if find_spec(name) is None:
+            print(f"{name} is left out: it is not installed", file=sys.stderr)
             continue
-        seconds = seconds_of(
-            lambda c=command: subprocess.run(c, capture_output=True, check=True), repeats
-        )
+        seconds = process_seconds(code.format(**paths), repeats=REPEATS)
         ours = ours or seconds
-        row = {
-            "question": "files",
-            "peer": name,
-            "seconds": round(seconds, 3),
-            "times_ours": round(seconds / ours, 2),
+        show("files", peer=name, seconds=round(seconds, 3), times_ours=round(seconds / ours, 2))
+
+
+def logs(folder: Path, n: int) -> dict[str, Path]:
+    """Write a log of n pairs in each form, and return the paths."""
+    rng = np.random.default_rng(0)
+    native = pl.DataFrame(
+        {
+            "query": [f"q{i}" for i in range(n)],
+            **{side: rng.integers(0, 5, (n, 10)).tolist() for side in "ab"},
+            "winner": rng.choice(["a", "b", "tie"], n),
+            "weight": rng.integers(1, 4000, n) / 1000,
         }
-        print(json.dumps(row), flush=True)
+    )
+
+    # its forms
+    named = {"JSON lines": "log.jsonl", "CSV": "log.csv", "Parquet": "log.parquet"}
+    paths = {form: folder / name for form, name in named.items()}
+    native.write_ndjson(paths["JSON lines"])
+    native.write_parquet(paths["Parquet"])
+    text = native.with_columns(pl.col("a", "b").cast(pl.List(pl.String)).list.join(" "))
+    text.write_csv(paths["CSV"])
+    return paths
 
 
-def beside_reading(paths: dict[str, str], repeats: int) -> None:
-    """Print an evaluation's processor time divided by Polars' time to read the same files."""
-    import polars as pl
+def csv_of_lists(path: Path) -> pl.DataFrame:
+    """Read a log by Polars alone, its lists of grades as numbers."""
+    lists = pl.col("a", "b").str.split(" ").cast(pl.List(pl.Int8))
+    return pl.read_csv(path).with_columns(lists)
 
-    def ours() -> Any:
+
+def beside_polars(paths: dict[str, str], folder: Path, n: int) -> None:
+    """Print the time of an evaluation and of reading logs, divided by Polars' on the same files."""
+    forms = logs(folder, n)
+    readers = {"JSON lines": pl.read_ndjson, "CSV": csv_of_lists, "Parquet": pl.read_parquet}
+
+    def evaluated() -> Any:
         return dl.evaluate(paths["qrels"], paths["run"], "nDCG@10").by_query()
 
-    def reading() -> Any:
+    def read() -> Any:
         return [pl.read_csv(path, separator=" ", has_header=False) for path in paths.values()]
 
-    evaluated, read = (
-        min(times) for times in in_turn({"ours": ours, "reading": reading}, repeats).values()
-    )
-    row = {
-        "question": "reading",
-        "peer": "dcglearn",
-        "seconds": evaluated,
-        "times_reading": evaluated / read,
-    }
-    print(json.dumps(row), flush=True)
+    both: dict[str, Any] = {"evaluation": (evaluated, read)}
+    for form, path in forms.items():
+        both[f"log of {n:,} pairs, {form}"] = (
+            lambda path=path: dl.read_preferences(path),
+            lambda path=path, form=form: readers[form](path),
+        )
+    for what, calls in both.items():
+        ours, theirs = least(dict(zip(("ours", "theirs"), calls, strict=True)), REPEATS)
+        show("beside Polars", what=what, seconds=ours, times_reading=ours / theirs)
 
 
-def from_arrays(n_queries: int, repeats: int) -> None:
-    from sklearn.metrics import ndcg_score
-
+def from_arrays(n_queries: int) -> None:
     rng = np.random.default_rng(0)
     grades, scores = rng.integers(0, 5, (n_queries, 1000)), rng.normal(size=(n_queries, 1000))
     for depth in (10, 1000):
         dcg = dl.DCG.standard(5, depth, "linear")
-        ours = seconds_of(lambda d=dcg: dl.evaluate_arrays(grades, scores, metrics=d), repeats)
-        theirs = seconds_of(lambda k=depth: ndcg_score(grades, scores, k=k), repeats)
-        row = {
-            "question": "arrays",
-            "peer": "scikit-learn",
-            "depth": depth,
-            "seconds": ours,
-            "scikit_learn": theirs,
-            "times_ours": theirs / ours,
+        both = {
+            "ours": lambda dcg=dcg: dl.evaluate_arrays(grades, scores, metrics=dcg),
+            "theirs": lambda depth=depth: ndcg_score(grades, scores, k=depth),
         }
-        print(json.dumps(row), flush=True)
+        ours, theirs = least(both, REPEATS)
+        show("arrays", peer="scikit-learn", depth=depth, seconds=ours, times_ours=theirs / ours)
 
 
-def main(quick: bool) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        paths = files(Path(folder), *((20, 50) if quick else (1000, 1000)))
-        from_files(paths, 1 if quick else 5)
-        beside_reading(paths, 3 if quick else 9)
-    from_arrays(50 if quick else 1000, 1 if quick else 9)
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = files(folder, *((20, 50) if QUICK else (1000, 1000)))
+        from_files(paths)
+        beside_polars(paths, folder, 1000 if QUICK else 1_000_000)
+    from_arrays(50 if QUICK else 1000)
 
 
 if __name__ == "__main__":
-    main("--quick" in sys.argv)
+    main()

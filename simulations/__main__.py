@@ -1,9 +1,9 @@
 """Run the simulations, skip those whose results exist, and write the table of claims.
 
 python -m simulations                  list all programs, then run them
-python -m simulations figures          figures of Zhou et al. 2008
-python -m simulations studies          studies beyond that paper
-python -m simulations training         rankers trained on learned metrics
+python -m simulations figure           figures of Zhou et al. 2008
+python -m simulations study            studies beyond that paper
+python -m simulations train            rankers trained on learned metrics
 python -m simulations theory           figures of the papers on ranking objectives
 python -m simulations figure_09 --quick --folder /tmp
 python -m simulations.calibration      whether intervals, bands, tests and gates keep their promises
@@ -16,9 +16,8 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
 import polars as pl
 from tqdm import tqdm
@@ -26,34 +25,29 @@ from tqdm import tqdm
 import dcglearn as dl
 import simulations
 from simulations.claims import Claim, of_calibration, renewed, summary_table
-from simulations.results import Program, produce, rounded, tested, write
+from simulations.results import Program, produce, rounded, stem, tested, write
 from simulations.run import SEED
 
-KINDS = {
-    "all": ("figure_", "study_", "theory_", "train_"),
-    "figures": ("figure_",),
-    "studies": ("study_",),
-    "training": ("train_",),
-    "theory": ("theory_",),
-}
+KINDS = ("figure", "study", "theory", "train")
+"""Words that the names of programs begin with."""
 
 
-def programs(kind: str = "all") -> list[Program]:
-    """Return the programs of a kind, or the program of this name."""
+def programs(word: str = "") -> list[Program]:
+    """Return the programs whose names begin with a word, or all."""
     modules = sorted(module.name for module in pkgutil.iter_modules(simulations.__path__))
-    names = [name for name in modules if name.startswith(KINDS["all"])]
-    chosen = [name for name in names if name == kind or name.startswith(KINDS.get(kind, ()))]
+    names = [name for name in modules if name.partition("_")[0] in KINDS]
+    chosen = [name for name in names if name.startswith(word)]
     if not chosen:
-        raise dl.InputError(f"{kind!r} is none of {', '.join([*KINDS, *names])}")
-    return [cast(Program, importlib.import_module(f"simulations.{name}")) for name in chosen]
+        raise dl.InputError(f"{word!r} is the beginning of none of {', '.join(names)}")
+    return [importlib.import_module(f"simulations.{name}") for name in chosen]
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the chosen programs, and write the table of claims from all existing tables."""
     chosen = programs(arguments.program)
-    if arguments.program == "all":
+    if not arguments.program:
         for module in chosen:
-            print(f"{module.STEM:<28} {(module.__doc__ or '').splitlines()[0]}")
+            print(f"{stem(module):<28} {(module.__doc__ or '').splitlines()[0]}")
     for module in tqdm(chosen, disable=not sys.stderr.isatty(), unit="program"):
         for claim in produce(module, arguments):
             print(claim, flush=True)
@@ -62,8 +56,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def all_claims(folder: Path) -> dict[str, list[Claim]]:
     """Return the claims of every program whose table is in a folder, by its stem."""
-    made = [module for module in programs() if (folder / f"{module.STEM}.csv").is_file()]
-    return {module.STEM: tested(module, folder) for module in made}
+    made = [module for module in programs() if (folder / f"{stem(module)}.csv").is_file()]
+    return {stem(module): tested(module, folder) for module in made}
 
 
 def claims_table(folder: Path) -> pl.DataFrame:
@@ -94,6 +88,8 @@ def parser(description: str) -> argparse.ArgumentParser:
     add("--seed", type=int, default=SEED, help=seeds)
     add("--repeats", type=int, help="repeats of each setting (default: the program's own number)")
     add("--quick", action="store_true", help="few repeats of small settings")
+
+    # where it runs, and where results are
     cores = os.cpu_count() or 1
     add("--jobs", type=int, default=cores, help="number of processes (default: all cores)")
     folders = "folder of tables and pictures (default: figures)"
@@ -102,15 +98,23 @@ def parser(description: str) -> argparse.ArgumentParser:
     return options
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse the command line; bad settings end with status 2 and one line."""
-    options = parser(__doc__ or "")
-    options.add_argument("program", nargs="?", default="all", help="a kind, or a program's name")
+def run_or_refuse(
+    options: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None]
+) -> None:
+    """Run with options of the command line; bad settings end with status 2 and one line."""
     try:
-        run(options.parse_args(arguments))
+        run(options.parse_args())
     except dl.InputError as error:
-        print(f"simulations: {error}", file=sys.stderr)
+        print(f"{options.prog}: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def main() -> None:
+    """Parse the command line, and run."""
+    options = parser(__doc__ or "")
+    words = f"a program's name or its beginning, such as {', '.join(KINDS)} (default: all)"
+    options.add_argument("program", nargs="?", default="", help=words)
+    run_or_refuse(options, run)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -123,13 +123,7 @@ def share_interval(shares: Any, outcomes: float = 1) -> Interval:
 
 
 def measured(
-    values: np.ndarray,
-    column: pl.Series,
-    each: float = 1,
-    *,
-    overlap: float = 0.0,
-    outcomes: int = 0,
-    least: float = 0.0,
+    values: np.ndarray, column: pl.Series, each: float = 1, *, outcomes: int = 0, least: float = 0.0
 ) -> Interval:
     """Return the mean of one value per repeat, with its interval.
 
@@ -144,7 +138,7 @@ def measured(
         in [0, 1], no mean lies beyond it.
     each : float
         Rows of a repeat, on average.
-    overlap, outcomes : float, int
+    outcomes : int
         As of `Claim`.
     least : float
         Smallest mean of a column in [0, 1], or -1 for differences.
@@ -153,7 +147,7 @@ def measured(
     unit = column.is_between(0, 1).all()
     if least == 0.0 and (outcomes or (unit and column.dtype.is_integer())):
         return share_interval(values, each * max(outcomes, 1))
-    found = interval(values, overlap)
+    found = interval(values)
     return replace(found, low=max(found.low, least), high=min(found.high, 1.0)) if unit else found
 
 
@@ -232,8 +226,6 @@ class Claim:
     otherwise : pair of mappings, optional
         `rows` and `minus` where the condition is not met; the claim with a condition says that it
         fails there.
-    overlap : float
-        `overlap` of `interval`, if repeats split the same queries anew.
     outcomes : int
         Number of 0/1 outcomes of which a value is the share. Columns of integers 0 and 1 need not
         say so.
@@ -256,7 +248,6 @@ class Claim:
     high: float = np.inf
     condition: str = ""
     otherwise: tuple[Rows, Rows | None] | None = None
-    overlap: float = 0.0
     outcomes: int = 0
     level: float = 0.0
     cannot_fail: str = ""
@@ -281,20 +272,12 @@ class Claim:
     def differences(self, branch: int = 0) -> np.ndarray:
         """Return the value of each repeat, shape (n_repeats,), in a branch of `branches`."""
         rows, minus = self.branches[branch]
-        first = self._means(rows)
+        first = means_of_repeats(select(self.table, rows), self.value)
         if minus is None:
             return first["mean"].to_numpy()
-        both = first.join(self._means(minus), on="repeat", suffix="_other").sort("repeat")
+        other = means_of_repeats(select(self.table, minus), self.value)
+        both = first.join(other, on="repeat", suffix="_other").sort("repeat")
         return both["mean"].to_numpy() - both["mean_other"].to_numpy()
-
-    def _means(self, rows: Rows) -> pl.DataFrame:
-        """Return the mean of the value over these rows, for each repeat that has any."""
-        chosen = select(self.table, rows).drop_nulls(self.value)
-        return (
-            chosen.group_by("repeat")
-            .agg(mean=pl.col(self.value).cast(pl.Float64).mean())
-            .sort("repeat")
-        )
 
     @cached_property
     def testable(self) -> bool:
@@ -313,11 +296,9 @@ class Claim:
     def _measured(self, branch: int) -> Interval:
         (rows, minus), values = self.branches[branch], self._all_differences[branch]
         if minus is not None:
-            return measured(values, self.table[self.value], overlap=self.overlap, least=-1.0)
+            return measured(values, self.table[self.value], least=-1.0)
         each = select(self.table, rows)[self.value].drop_nulls().len() / len(values)
-        return measured(
-            values, self.table[self.value], each, overlap=self.overlap, outcomes=self.outcomes
-        )
+        return measured(values, self.table[self.value], each, outcomes=self.outcomes)
 
     @property
     def verdicts(self) -> list[str]:
@@ -368,6 +349,12 @@ def select(table: pl.DataFrame, rows: Rows) -> pl.DataFrame:
     )
 
 
+def means_of_repeats(table: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Return the mean of a column over the rows of each repeat, ordered by repeat."""
+    mean = pl.col(value).cast(pl.Float64).mean()
+    return table.drop_nulls(value).group_by("repeat").agg(mean=mean).sort("repeat")
+
+
 def _digits(number: float, measured: Interval) -> str:
     """Return a number with as many digits as its interval's width warrants."""
     width = measured.high - measured.low
@@ -399,7 +386,7 @@ AGREES = (HOLDS, CONDITION, PROVED, CONSTRUCTED)
 
 
 def headline(
-    claims: Iterable[Claim],
+    claims: Sequence[Claim],
     finding: str,
     neutral: str,
     *rests_on: str,
@@ -409,7 +396,7 @@ def headline(
 
     Parameters
     ----------
-    claims : iterable of Claim
+    claims : sequence of Claim
         The claims of the panel's program.
     finding, neutral : str
         The title that states what was found, and the one that only says what is shown.
@@ -419,7 +406,6 @@ def headline(
     verdicts : sequence of str
         ``(FAILS,)`` for a finding that contradicts the claims.
     """
-    claims = list(claims)
     for part in rests_on:
         named = [claim for claim in claims if part in claim.text]
         if not named or any(not c.testable or c.verdict not in verdicts for c in named):

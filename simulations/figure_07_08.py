@@ -4,10 +4,10 @@ The wrong grades are those of training and validation documents.
 """
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
-from simulations.run import TRUTHS, draw_measures, recovery, repeated, validated, wrong_grades
+from simulations.claims import Claim
+from simulations.run import TRUTHS, draw_falls, grid, logs, recovery, validated, wrong_grades
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_07_08", 50, 3, (9.5, 3.2)
+REPEATS, PANELS, FIGSIZE = 50, 3, (9.5, 3.2)
 DOCUMENTS = (0, 100, 200, 400, 600, 800, 1000)
 
 
@@ -17,32 +17,20 @@ def trial(rng, truth, n, n_documents, n_test):
     C is chosen on a validation set with as many wrong grades.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    clean = [dl.simulate.preference_pairs(true, n, random_state=rng) for _ in range(2)]
+    test, *clean = logs(true, rng, n_test, n, n)
     train, validation = (wrong_grades(log, rng, n_documents=n_documents) for log in clean)
     return recovery(validated(train, validation), true, test)
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of wrong grades and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG and number of wrong grades."""
     documents, n_test = ((0, 1000), 1000) if quick else (DOCUMENTS, 5000)
-    settings = [
-        {"truth": t, "n": 200, "n_documents": d, "n_test": n_test}
-        for t in TRUTHS
-        for d in documents
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=200, n_documents=documents, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the paper's two measures and the identifiable similarity."""
-    claimed = list(claims(table))
-    titles = (
-        headline(claimed, "Precision falls", "Precision", "precision falls") + " (figure 7)",
-        headline(claimed, "Similarity falls", "Similarity", "similarity falls") + " (figure 8)",
-        "Identifiable similarity (ours)",
-    )
-    draw_measures(table, axes, "n_documents", "wrong grades among 4,000", titles)
+    draw_falls(table, axes, "n_documents", "wrong grades among 4,000", headline, 7)
 
 
 def claims(table):

@@ -4,19 +4,20 @@ The paper finds no significant difference in similarity or precision.
 """
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim, headline
+from simulations.claims import NEGLIGIBLE, Claim
 from simulations.run import (
     TRUTHS,
     against,
     curves,
+    grid,
     legend,
+    logs,
     recovery,
-    repeated,
     share_scale,
     zero_line,
 )
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_11_12", 50, 2, (7.5, 3.2)
+REPEATS, PANELS, FIGSIZE = 50, 2, (7.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
 MARGINS = ("unit", "hamming")
 
@@ -24,27 +25,24 @@ MARGINS = ("unit", "hamming")
 def trial(rng, truth, n, n_test):
     """Learn from the same pairs with both margins; return one record per margin."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    train = dl.simulate.preference_pairs(true, n, random_state=rng)
+    test, train = logs(true, rng, n_test, n)
     learners = {margin: dl.UtilityLearner(C=1.0, margin=margin).fit(train) for margin in MARGINS}
     return [
         {"margin": margin, **recovery(learner, true, test)} for margin, learner in learners.items()
     ]
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs, margin and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG and number of pairs."""
     sizes, n_test = ((20, 100, 200), 1000) if quick else (SIZES, 5000)
-    settings = [{"truth": truth, "n": n, "n_test": n_test} for truth in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=sizes, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the difference of both measures between the margins against the number of pairs."""
-    claimed = list(claims(table))
     for ax, measure, number in zip(axes, ("similarity", "precision"), (11, 12), strict=True):
         name, part = measure.capitalize(), f"does not improve {measure}"
-        words = headline(claimed, f"{name} is no better", name, part)
+        words = headline(f"{name} is no better", name, part)
         curves(against(table, measure, "margin", "unit", ["truth", "n"]), ax, "n", "difference")
         zero_line(ax)
         ax.set(

@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import CLOSE, Claim, headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, repeated
+from simulations.claims import CLOSE, Claim
+from simulations.run import MEASURES, TRUTHS, curves, grid, legend
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_13", 50, 1, (4.4, 3.4)
+REPEATS, PANELS, FIGSIZE = 50, 1, (4.4, 3.4)
 SIZES = (20, 60, 100, 200, 400, 700, 1000, 2000)
 
 
@@ -27,20 +27,19 @@ def trial(rng, truth, n, n_test):
     }
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG and number of pairs."""
     sizes, n_test = ((20, 200, 1000), 1000) if quick else (SIZES, 5000)
-    settings = [{"truth": truth, "n": n, "n_test": n_test} for truth in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=sizes, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision against the number of pairs."""
     curves(table, axes, "n", "precision")
     axes.set(xlabel="number of training pairs", ylabel=MEASURES["precision"], xscale="log")
     axes.set_xticks([20, 100, 1000], ["20", "100", "1,000"])
     finding = "Weights are learned without grades, from\nmore pairs"
-    words = headline(claims(table), finding, "Weights without\ngrades", "without grades, precision")
+    words = headline(finding, "Weights without\ngrades", "without grades, precision")
     axes.set_title(f"{words} (Zhou et al., figure 13)")
     legend(axes, "true DCG")
 
@@ -59,6 +58,7 @@ def claims(table):
         condition="if there are 1,000 pairs, not 200 as with grades",
         otherwise=(few, None),
     )
+
     text = (
         "learned weights can be read as relevance: "
         "correlation with the true gains above .95, 1,000 pairs"

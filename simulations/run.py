@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from matplotlib.transforms import ScaledTranslation, Transform
 from tqdm import tqdm
 
 import dcglearn as dl
-from simulations.claims import LEVEL, interval, measured
+from simulations.claims import LEVEL, interval, means_of_repeats, measured
 
 SEED = 2027
 """Seed of this round: that of every program, unless --seed gives another."""
@@ -34,11 +35,8 @@ CLEAR: tuple[dict[str, Any], ...] = (
     {"color": "#8C8C8C", "marker": "s", "markerfacecolor": "white"},
 )
 """Looks of a difference that is clearly positive, clearly negative, or undecided."""
-TRUTH_STYLES: dict[str, Any] = {
-    truth: {"color": style["color"], "marker": style["marker"]}
-    for truth, style in zip(TRUTHS, STYLES, strict=False)
-}
-"""Colours and markers of the true DCGs in every picture."""
+DASHED: dict[str, Any] = {"color": "0.4", "ls": (0, (4, 3))}
+"""Look of a line to compare with: guessing, a limit, or the truth."""
 
 APART, WIDEST = 2.5, 10.0
 """Points between the bars of neighbouring lines at one x, and at most between first and last."""
@@ -49,6 +47,12 @@ MEASURES = {
     "gauge_free": "identifiable similarity",
 }
 """Axis labels of the columns that `recovery` computes."""
+
+
+def grid(**values: Any) -> list[dict[str, Any]]:
+    """Return a setting for each combination of values; what is no tuple is the same in all."""
+    several = [value if isinstance(value, tuple) else (value,) for value in values.values()]
+    return [dict(zip(values, cell, strict=True)) for cell in product(*several)]
 
 
 def repeated(
@@ -67,7 +71,7 @@ def repeated(
         A module-level function, so that processes can import it; ``function(rng=Generator,
         **setting)`` returns one record or a list of records.
     settings : sequence of mappings
-        Keyword arguments of the function, copied into its records.
+        Keyword arguments of the function, copied into its records unless they are tuples.
     repeats, seed : int
         Repeat r draws from ``default_rng([seed, r])`` in every setting, so that settings share
         their random lists.
@@ -96,8 +100,6 @@ def repeated(
 
 def mapped(run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int) -> Iterator[Any]:
     """Yield what a function returns for each task, in their order, from so many processes."""
-    if jobs == 1:
-        return map(run_task, tasks)
     return Parallel(n_jobs=jobs, return_as="generator")(delayed(run_task)(task) for task in tasks)
 
 
@@ -107,7 +109,8 @@ def _run_task(
     setting, repeat = task
     result = function(rng=np.random.default_rng([seed, repeat]), **setting)
     records = result if isinstance(result, list) else [result]
-    return [{**setting, "repeat": repeat, **record} for record in records]
+    copied = {name: value for name, value in setting.items() if not isinstance(value, tuple)}
+    return [{**copied, "repeat": repeat, **record} for record in records]
 
 
 def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
@@ -119,14 +122,9 @@ def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str]) -> pl
     for key, rows in table.partition_by(by, as_dict=True).items():
         record = dict(zip(by, key, strict=True))
         for value in values:
-            means = (
-                rows.drop_nulls(value)
-                .group_by("repeat")
-                .agg(pl.col(value).cast(pl.Float64).mean())
-                .sort("repeat")
-            )
-            each = rows[value].drop_nulls().len() / max(len(means), 1)
-            found = measured(means[value].to_numpy(), table[value], each)
+            means = means_of_repeats(rows, value)
+            each = rows[value].count() / max(len(means), 1)
+            found = measured(means["mean"].to_numpy(), table[value], each)
             record |= {value: found.mean, f"{value}_low": found.low, f"{value}_high": found.high}
         records.append(record)
     return pl.DataFrame(records, infer_schema_length=None).sort(by)
@@ -145,7 +143,7 @@ def curves(
     """Draw the mean of `y` against `x` with intervals, in lines that differ by colour and dash.
 
     Each value of the column `lines` has a colour, and each value of the column `dashes` a dash. The
-    true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid.
+    true DCGs have the same colours everywhere; the first condition is solid.
     `apart` is that of `beside`.
     """
     by = [lines, *([dashes] if dashes else [])]
@@ -192,15 +190,13 @@ def zero_line(axes: Axes) -> None:
     axes.axhline(0, color="0.2", lw=0.9, zorder=1)
 
 
-def forest(
-    axes: Axes, names: Sequence[str], differences: Sequence[Any], overlap: float = 0.0
-) -> None:
+def forest(axes: Axes, names: Sequence[str], differences: Sequence[Any]) -> None:
     """Draw the mean and 95% interval of several differences over repeats, a row each.
 
     The colour says whether the interval lies above 0, below 0, or across it.
     """
     for y, values in enumerate(differences):
-        found = interval(values, overlap)
+        found = interval(values)
         side = CLEAR[0] if found.low > 0 else CLEAR[1] if found.high < 0 else CLEAR[2]
         axes.plot(
             [found.low, found.high], [y, y], lw=1.6, color=side["color"], solid_capstyle="butt"
@@ -252,12 +248,46 @@ def draw_measures(
     legend(axes[0], "true DCG")
 
 
+def draw_falls(
+    table: pl.DataFrame,
+    axes: Sequence[Axes],
+    x: str,
+    xlabel: str,
+    headline: Callable[..., str],
+    first: int,
+) -> None:
+    """Draw two measures that are said to fall, in figures of the paper from number `first` on."""
+    titles = []
+    for number, name in enumerate(("Precision", "Similarity"), first):
+        words = headline(f"{name} falls", name, f"{name.lower()} falls")
+        titles.append(f"{words} (figure {number})")
+    draw_measures(table, axes, x, xlabel, [*titles, "Identifiable similarity (ours)"])
+
+
+CHOICES = tuple(10.0**power for power in range(-5, 6))
+"""Values of C among which validation pairs choose."""
+
+
 def share_scale(axes: Iterable[Axes]) -> None:
     """Give panels that are compared the same vertical scale."""
     axes = list(axes)
     ends = np.array([ax.get_ylim() for ax in axes])
     for ax in axes:
         ax.set_ylim(ends[:, 0].min(), ends[:, 1].max())
+
+
+def same_width(axes: Iterable[Axes]) -> None:
+    """Give panels that are compared the same horizontal scale."""
+    axes = list(axes)
+    ends = np.array([ax.get_xlim() for ax in axes])
+    for ax in axes:
+        ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
+
+
+def ticks(axes: Axes, values: Sequence[int]) -> None:
+    """Name these values below the panel, and no others."""
+    axes.set_xticks(values, [f"{value:,}" for value in values])
+    axes.minorticks_off()
 
 
 def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
@@ -269,19 +299,27 @@ def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
     )
 
 
-def legend_below(axes: Axes, **options: Any) -> None:
-    """Draw the legend below the panel, where no bar can run through it."""
-    legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, **options)
+def logs(
+    truth: dl.DCG, rng: np.random.Generator, *sizes: int, **options: Any
+) -> list[dl.Preferences]:
+    """Return a log of each size, of `dcglearn.simulate.preference_pairs` with these options."""
+    return [dl.simulate.preference_pairs(truth, n, random_state=rng, **options) for n in sizes]
+
+
+def best_textbook(log: dl.Preferences) -> dl.DCG:
+    """Return the textbook DCG that follows a log best."""
+    textbooks = dl.textbook_dcgs(log.n_grades, log.depth).values()
+    return max(textbooks, key=lambda dcg: log.agreement(dcg).share)
 
 
 def validated(
     train: dl.Preferences,
     validation: dl.Preferences,
-    grid: Sequence[float] = tuple(10.0**p for p in range(-5, 6)),
+    choices: Sequence[float] = CHOICES,
     **parameters: Any,
 ) -> dl.UtilityLearner:
     """Return the learner whose C is best on the validation set, the smallest C among equals."""
-    learners = [dl.UtilityLearner(C=C, **parameters).fit(train) for C in grid]
+    learners = [dl.UtilityLearner(C=C, **parameters).fit(train) for C in choices]
     return max(learners, key=lambda learner: learner.score(validation))
 
 

@@ -1,12 +1,11 @@
 """Sessions of a public user study: lists of different lengths, which several graders graded.
 
-python -m simulations.sessions FOLDER
-
-FOLDER is a checkout of the public repository moulydewan/LLMUsefulnessLabels: the results that the
-users of the KDD'19 study opened in sessions of search, their satisfaction with each query, and
-grades of the results by the users themselves, by outside annotators and by language models. A list
-holds what one user opened for one query, each result at its rank; compared are a user's own
-queries. So what is learned is a metric of sessions, not of pages.
+`simulations.real_logs` runs this where one of its folders is a checkout of the public repository
+moulydewan/LLMUsefulnessLabels: the results that the users of the KDD'19 study opened in sessions of
+search, their satisfaction with each query, and grades of the results by the users themselves, by
+outside annotators and by language models. A list holds what one user opened for one query, each
+result at its rank; compared are a user's own queries. So what is learned is a metric of sessions,
+not of pages.
 
 Of each grader the program learns from four fifths of the users, and compares on the others: the
 usual metric, the best textbook DCG in training, the default learner as a sum, and the default
@@ -18,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,10 +25,11 @@ import numpy as np
 import polars as pl
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from scipy.stats import t as student
 
 import dcglearn as dl
-from simulations.results import rounded, write
-from simulations.run import STYLES, mapped
+from simulations.results import save
+from simulations.run import STYLES, best_textbook, mapped
 
 SEED, REPEATS, FOLDS, LEVEL = 2026, 3, 5, 0.9
 """Seed and number of divisions of the users, folds of each, and level of intervals over users."""
@@ -73,40 +72,27 @@ def read(folder: Path, grader: str) -> dl.Preferences:
 
     # a list for each query of a user and a rating of it
     keys = ["user", "task_id", "query_position", "query_sat_score"]
-    shown = table.with_columns(
-        rank=pl.col("rank").cast(pl.Float64).cast(pl.Int64), grade=grade.clip(-1, N_GRADES - 1)
-    ).filter(pl.col("rank") < DEPTH)
-    best = shown.group_by(*keys, "rank", maintain_order=True).agg(pl.col("grade").max())
-    at = [
-        pl.col("grade").filter(pl.col("rank") == k).first().fill_null(-2).alias(f"r{k}")
-        for k in range(DEPTH)
-    ]
-    lists = best.group_by(keys, maintain_order=True).agg(at)
-    rated = lists.select(
-        pl.concat_list(f"r{k}" for k in range(DEPTH)).alias("list"),
-        pl.col("query_sat_score").cast(pl.Float64).alias("rating"),
-        pl.col("user").alias("rater"),
-    )
+    rank, grade = pl.col("rank").cast(pl.Float64).cast(pl.Int64), grade.clip(-1, N_GRADES - 1)
+    shown = table.with_columns(rank=rank, grade=grade).filter(pl.col("rank") < DEPTH)
+    queries = shown.group_by(keys, maintain_order=True).agg("rank", "grade")
+    every = np.full((len(queries), DEPTH), -2)
+    for one, ranks, grades in zip(every, queries["rank"], queries["grade"], strict=True):
+        np.maximum.at(one, ranks.to_numpy(), grades.to_numpy())
 
     # all pairs of a user's queries with unequal ratings
-    ratings, users = rated["rating"].to_numpy(), rated["rater"].to_numpy()
-    every = np.array(rated["list"].to_list())
+    users = queries["user"].to_numpy()
+    ratings = queries["query_sat_score"].cast(pl.Float64).to_numpy()
     better, other = np.nonzero((ratings[:, None] > ratings) & (users[:, None] == users))
     return dl.Preferences(every[better], every[other], N_GRADES, rater=users[better])
 
 
-def learners() -> dict[str, Callable[[dl.Preferences], Any]]:
-    """Return what each metric is learned by."""
-    textbooks = dl.textbook_dcgs(N_GRADES, DEPTH)
-
-    def best(train: dl.Preferences) -> dl.DCG:
-        return max(textbooks.values(), key=lambda dcg: train.agreement(dcg).share)
-
+def learned(train: dl.Preferences) -> dict[str, dl.DCG]:
+    """Return what each metric learns."""
     return {
-        USUAL: lambda _: textbooks[USUAL],
-        BEST: best,
-        SUM: lambda train: dl.DCGLearner(power=0.0, zero=0).fit(train).dcg_,
-        DEFAULT: lambda train: dl.DCGLearner().fit(train).dcg_,
+        USUAL: dl.textbook_dcgs(N_GRADES, DEPTH)[USUAL],
+        BEST: best_textbook(train),
+        SUM: dl.DCGLearner(power=0.0, zero=0).fit(train).dcg_,
+        DEFAULT: dl.DCGLearner().fit(train).dcg_,
     }
 
 
@@ -117,12 +103,13 @@ def work(folder: Path, task: tuple[str, int, int]) -> list[dict[str, Any]]:
     names, user = np.unique(log.rater, return_inverse=True)
     part = np.random.default_rng([SEED, repeat]).permutation(len(names))[user] % FOLDS
     train, test = (log[np.flatnonzero(rows)] for rows in (part != fold, part == fold))
+
+    # shares of each user
     where = {"grader": grader, "repeat": repeat, "fold": fold}
     records = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for metric, learn in learners().items():
-            dcg = learn(train)
+        for metric, dcg in learned(train).items():
             of_metric = {"metric": metric, "power": dcg.power, "worst": float(dcg.gains[0])}
             for name in np.unique(test.rater):
                 own = test[np.flatnonzero(test.rater == name)]
@@ -136,28 +123,21 @@ def held_out(table: pl.DataFrame) -> pl.DataFrame:
     """Return each metric's share by grader, and the default's lead with its interval over users."""
     rows = []
     for (grader,), part in table.group_by("grader", maintain_order=True):
-        wide = part.with_columns(right=pl.col("share") * pl.col("pairs")).pivot(
-            "metric", index=["user", "pairs", "repeat"], values="right"
-        )
+        right = part.with_columns(right=pl.col("share") * pl.col("pairs"))
+        wide = right.pivot("metric", index=["user", "pairs", "repeat"], values="right")
         users = wide.group_by("user").sum()
+
+        # leads over users, by Student's t
         weight, n = users["pairs"].to_numpy(), len(users)
+        reach = float(student.ppf((1 + LEVEL) / 2, n - 1) * np.sqrt(n / (n - 1))) / weight.sum()
         for metric in (USUAL, BEST, SUM, DEFAULT):
             gained = (users[DEFAULT] - users[metric]).to_numpy()
             lead = gained.sum() / weight.sum()
-            rest = gained - lead * weight
-            error = np.sqrt(n / (n - 1) * (rest**2).sum()) / weight.sum()
-            reach = student(n) * error
+            error = reach * np.sqrt(((gained - lead * weight) ** 2).sum())
             share = float(users[metric].sum() / weight.sum())
-            ends = {"lead": lead, "low": lead - reach, "high": lead + reach}
+            ends = {"lead": lead, "low": lead - error, "high": lead + error}
             rows.append({"grader": grader, "metric": metric, "share": share, **ends})
     return pl.DataFrame(rows)
-
-
-def student(n: int) -> float:
-    """Return the quantile of Student's t for an interval over n users."""
-    from scipy.stats import t
-
-    return float(t.ppf((1 + LEVEL) / 2, n - 1))
 
 
 def draw(found: pl.DataFrame) -> Figure:
@@ -173,6 +153,7 @@ def draw(found: pl.DataFrame) -> Figure:
             lead, low, high = ends
             reach = np.abs(np.array([low, high]) - lead)
             ax.errorbar(lead, y, xerr=reach, label=metric, **{**style, "linestyle": ""})
+
         ax.axvline(0, color="0.6", lw=1)
         ax.set_yticks(range(len(graders)), graders)
         ax.set_xlabel("lead of the default learner on users not learned from, 90% intervals")
@@ -180,29 +161,15 @@ def draw(found: pl.DataFrame) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(study: Path, options: argparse.Namespace) -> None:
     """Make the table and the picture, and print the shares held out."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("study", type=Path, metavar="FOLDER")
-    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
-    parser.add_argument("--folder", type=Path, default=Path("figures"), help="of table and picture")
-    options = parser.parse_args(arguments)
-    if not (options.study / TABLE).is_file():
-        parser.error(f"{options.study} holds no {TABLE}")
-
     tasks = [(grader, r, f) for grader in GRADERS for r in range(REPEATS) for f in range(FOLDS)]
-    each = mapped(partial(work, options.study), tasks, options.jobs)
+    each = mapped(partial(work, study), tasks, options.jobs)
     table = pl.DataFrame([row for rows in each for row in rows])
     found = held_out(table)
-    write(options.folder / "sessions.csv", rounded(found).write_csv().encode())
+    save(options.folder / "sessions.csv", found)
     draw(found).savefig(options.folder / "sessions.png", dpi=200)
     with pl.Config(tbl_rows=-1, tbl_cols=-1, float_precision=4):
         print(found)
         learned = table.filter(metric=DEFAULT).group_by("grader", maintain_order=True)
         print(learned.agg(pl.col("power", "worst").mean()))
-
-
-if __name__ == "__main__":
-    main()

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
-from simulations.run import TRUTHS, curves, legend, recovery, repeated, validated, zero_line
+from simulations.claims import Claim
+from simulations.run import TRUTHS, curves, grid, legend, logs, validated, zero_line
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_a_chosen_c", 20, 2, (7.5, 3.2)
+REPEATS, PANELS, FIGSIZE = 20, 2, (7.5, 3.2)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
 
 
@@ -17,32 +17,24 @@ def trial(rng, truth, n, flip_rate, n_test):
     One is the precision with the chosen C, the other with C = 1.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    flips = round(flip_rate * n)
-    train, validation = (
-        dl.simulate.preference_pairs(true, n, n_flips=flips, random_state=rng) for _ in range(2)
-    )
+    (test,) = logs(true, rng, n_test)
+    train, validation = logs(true, rng, n, n, n_flips=round(flip_rate * n))
     chosen = validated(train, validation)
     fixed = dl.UtilityLearner(C=1.0).fit(train)
-    precision = {
-        name: recovery(fit, true, test)["precision"]
-        for name, fit in (("chosen", chosen), ("C_1", fixed))
+    return {
+        "log10_C": np.log10(chosen.C),
+        "chosen": test.agreement(chosen.utility_).precision,
+        "C_1": test.agreement(fixed.utility_).precision,
     }
-    return {"log10_C": np.log10(chosen.C), **precision}
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, share of flips and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG and share of flips."""
     rates, n_test = ((0.0, 0.3), 1000) if quick else (RATES, 5000)
-    settings = [
-        {"truth": t, "n": 200, "flip_rate": rate, "n_test": n_test}
-        for t in TRUTHS
-        for rate in rates
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=200, flip_rate=rates, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the chosen C, and what choosing it adds to precision."""
     curves(table, axes[0], "flip_rate", "log10_C")
     axes[0].set(ylabel="log10 of the chosen C", title="The chosen C, by share of flips")
@@ -53,7 +45,7 @@ def plot(table, axes):
     finding, part = "Choosing C pays at 30% flipped", "choosing C is better than C = 1"
     axes[1].set(
         ylabel="precision: C chosen minus C = 1",
-        title=headline(claims(table), finding, "The chosen C against C = 1", part),
+        title=headline(finding, "The chosen C against C = 1", part),
     )
     for ax in axes:
         ax.set(xlabel="flipped share of 200 training pairs")
@@ -67,6 +59,7 @@ def claims(table):
     words = f"if at most 30% are flipped, not from there to {most:.0%}"
     branches = {"condition": words, "otherwise": (noisiest, noisy)}
     yield Claim(table, "ours", "study a", text, "log10_C", noisy, clean, high=0.0, **branches)
+
     better = table.with_columns(gain=pl.col("chosen") - pl.col("C_1"))
     yield Claim(
         better,

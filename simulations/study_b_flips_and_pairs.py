@@ -4,19 +4,21 @@ Up to 45% of the pairs are flipped.
 """
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.run import (
+    DASHED,
     MEASURES,
     TRUTHS,
     curves,
+    grid,
     legend,
+    logs,
     recovery,
-    repeated,
     share_scale,
     validated,
 )
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_b_flips_and_pairs", 20, 2, (8.0, 3.4)
+REPEATS, PANELS, FIGSIZE = 20, 2, (8.0, 3.4)
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45)
 SIZES = (200, 1000, 10_000)
 
@@ -24,41 +26,35 @@ SIZES = (200, 1000, 10_000)
 def trial(rng, truth, n, flip_rate, n_test):
     """Learn from n pairs with this share of flips; C is chosen on 1,000 equally noisy pairs."""
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    sets = (
-        dl.simulate.preference_pairs(true, m, n_flips=round(flip_rate * m), random_state=rng)
-        for m in (n, 1000)
-    )
-    return recovery(validated(*sets), true, test)
+    (test,) = logs(true, rng, n_test)
+    (train,) = logs(true, rng, n, n_flips=round(flip_rate * n))
+    (validation,) = logs(true, rng, 1000, n_flips=round(flip_rate * 1000))
+    return recovery(validated(train, validation), true, test)
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs, share of flips and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG, number of pairs and share of flips."""
     rates, sizes, n_test = ((0.0, 0.4), SIZES[:2], 1000) if quick else (RATES, SIZES, 5000)
-    settings = [
-        {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test}
-        for t in TRUTHS
-        for n in sizes
-        for rate in rates
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, n=sizes, flip_rate=rates, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision and identifiable similarity against the share of flips.
 
     Each line is of one true DCG and number of pairs.
     """
     labels = {str(n): f"{n:,} pairs" for n in SIZES}
     finding, part = "More pairs make up for some flips", "flipped pairs teach as much as"
-    titles = headline(claims(table), finding, "Precision", part), "Identifiable similarity"
+    titles = headline(finding, "Precision", part), "Identifiable similarity"
     for ax, measure, title in zip(axes, ("precision", "gauge_free"), titles, strict=True):
         curves(
             table.sort("n", descending=True), ax, "flip_rate", measure, dashes="n", labels=labels
         )
         ax.set(xlabel="share of flipped training pairs", ylabel=MEASURES[measure], title=title)
+
+    # what clean pairs reach
     clean = table.filter(n=SIZES[0], flip_rate=0.0)["precision"].mean()
-    axes[0].axhline(clean, color="0.4", lw=0.8, ls=(0, (4, 3)))
+    axes[0].axhline(clean, lw=0.8, **DASHED)
     axes[0].text(
         0.45, clean + 0.004, "200 clean pairs", fontsize=7, color="0.3", ha="right", va="bottom"
     )
@@ -74,6 +70,7 @@ def claims(table):
         {"n": n, "flip_rate": rate}
         for n, rate in ((sizes[0], 0.4), (sizes[-1], 0.4), (sizes[-1], 0.2))
     )
+
     text = f"{sizes[-1]:,} pairs teach more than {sizes[0]}, 40% flipped"
     yield Claim(table, "ours", "study b", text, "precision", many, few, low=0.0)
     yield Claim(

@@ -1,10 +1,10 @@
 """Study c: does the size of errors in grades matter as much as their number?"""
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
-from simulations.run import MEASURES, curves, legend, recovery, repeated, validated, wrong_grades
+from simulations.claims import Claim
+from simulations.run import MEASURES, curves, legend, logs, recovery, validated, wrong_grades
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_c_grade_errors", 20, 2, (7.5, 3.4)
+REPEATS, PANELS, FIGSIZE = 20, 2, (7.5, 3.4)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 STEPS = (1, 2, 3, 4)
 
@@ -15,31 +15,28 @@ def trial(rng, truth, n, rate, size, n_test):
     C is chosen on an equally noisy validation set.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    clean = [dl.simulate.preference_pairs(true, n, random_state=rng) for _ in range(2)]
+    test, *clean = logs(true, rng, n_test, n, n)
     train, validation = (wrong_grades(log, rng, rate=rate, size=size) for log in clean)
     return recovery(validated(train, validation), true, test)
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per size of error, share of wrong grades and repeat."""
+def settings(quick):
+    """Return a setting for each size of error and share of wrong grades."""
     rates, steps, n_test = ((0.0, 0.3), (1, 4), 1000) if quick else (RATES, STEPS, 5000)
-    settings = [
-        {"truth": "D1", "n": 200, "rate": rate, "size": size, "n_test": n_test}
-        for size in steps
-        for rate in rates
+    fixed = {"truth": "D1", "n": 200}
+    return [
+        {**fixed, "rate": rate, "size": size, "n_test": n_test} for size in steps for rate in rates
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision and identifiable similarity against the share of wrong grades.
 
     Each line is of one size of error.
     """
     labels = {str(size): f"off by at most {size}" for size in STEPS}
     finding, part = "Small errors in grades cost less", "grades wrong by one step cost less"
-    titles = headline(claims(table), finding, "Precision", part), "Identifiable similarity"
+    titles = headline(finding, "Precision", part), "Identifiable similarity"
     for ax, measure, title in zip(axes, ("precision", "gauge_free"), titles, strict=True):
         curves(table, ax, "rate", measure, lines="size", labels=labels)
         ax.set(

@@ -5,10 +5,10 @@ import polars as pl
 from matplotlib.ticker import NullLocator
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
-from simulations.run import TRUTHS, curves, legend, repeated
+from simulations.claims import Claim
+from simulations.run import DASHED, TRUTHS, curves, legend, logs
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_e_pairs_needed", 20, 1, (4.6, 3.8)
+REPEATS, PANELS, FIGSIZE = 20, 1, (4.6, 3.8)
 DEPTHS = (3, 5, 10, 20)
 GRADES = (2, 3, 4, 5, 6, 7)
 SIZES = tuple(round(25 * 2 ** (step / 2)) for step in range(13))
@@ -22,8 +22,7 @@ def trial(rng, truth, depth, n_grades, n_test):
     last size and set `censored`.
     """
     true = dl.simulate.ground_truth(truth, n_grades, depth)
-    test = dl.simulate.preference_pairs(true, n_test, lists="free", random_state=rng)
-    pairs = dl.simulate.preference_pairs(true, SIZES[-1], lists="free", random_state=rng)
+    test, pairs = logs(true, rng, n_test, SIZES[-1], lists="free")
     last = (0.0, 0.5)
     for n in SIZES:
         learner = dl.UtilityLearner(C=1.0).fit(pairs[:n])
@@ -35,52 +34,41 @@ def trial(rng, truth, depth, n_grades, n_test):
     return {"log2_pairs": last[0], "censored": 1}
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, depth, number of grades and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG, depth and number of grades."""
     depths, grades, n_test = ((3, 10), (2, 5), 1000) if quick else (DEPTHS, GRADES, 4000)
     shapes = {(depth, 5) for depth in depths} | {(10, n_grades) for n_grades in grades}
-    settings = [
-        {"truth": t, "depth": depth, "n_grades": n_grades, "n_test": n_test}
-        for t in TRUTHS
+    return [
+        {"truth": truth, "depth": depth, "n_grades": n_grades, "n_test": n_test}
+        for truth in TRUTHS
         for depth, n_grades in sorted(shapes)
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the number of pairs needed against the number of parameters.
 
     A further line shows proportional growth.
     """
+    n_grades = pl.col("n_grades")
     shaped = table.with_columns(
         pairs=2 ** pl.col("log2_pairs"),
-        parameters=pl.col("depth") * (pl.col("n_grades") - 1),
-        varied=pl.when(pl.col("n_grades") == 5)
-        .then(pl.lit("K varies"))
-        .otherwise(pl.lit("L varies")),
+        parameters=pl.col("depth") * (n_grades - 1),
+        varied=pl.when(n_grades == 5).then(pl.lit("K varies")).otherwise(pl.lit("L varies")),
     )
     curves(shaped, axes, "parameters", "pairs", dashes="varied")
     ends = np.array([shaped["parameters"].min(), shaped["parameters"].max()])
     middle = shaped.filter(depth=10, n_grades=5)["pairs"].mean()
-    axes.plot(
-        ends,
-        middle * ends / 40,
-        color="0.4",
-        lw=0.9,
-        ls=(0, (4, 3)),
-        label="proportional to K(L - 1)",
-    )
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="parameters K(L - 1)",
-        ylabel="pairs needed for a precision of .95",
-    )
-    finding = "Pairs needed grow almost\nin proportion to the parameters"
-    axes.set_title(headline(claims(table), finding, "Pairs needed", "nearly proportional"))
+    axes.plot(ends, middle * ends / 40, lw=0.9, label="proportional to K(L - 1)", **DASHED)
+
+    # both axes are logarithmic
+    axes.set(xscale="log", xlabel="parameters K(L - 1)")
+    axes.set(yscale="log", ylabel="pairs needed for a precision of .95")
     for axis, ticks in ((axes.xaxis, (10, 20, 40, 80)), (axes.yaxis, (100, 200, 400, 800))):
         axis.set_ticks(ticks, [str(tick) for tick in ticks])
         axis.set_minor_locator(NullLocator())
+    finding = "Pairs needed grow almost\nin proportion to the parameters"
+    axes.set_title(headline(finding, "Pairs needed", "nearly proportional"))
     legend(axes, fontsize=7)
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim, headline
-from simulations.run import TRUTHS, curves, legend, recovery, repeated
+from simulations.claims import NEGLIGIBLE, Claim
+from simulations.run import TRUTHS, curves, grid, legend, logs, recovery
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_f_two_similarities", 20, 2, (7.5, 3.2)
+REPEATS, PANELS, FIGSIZE = 20, 2, (7.5, 3.2)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 LISTS = ("permutations", "free")
 
@@ -20,21 +20,14 @@ def trial(rng, truth, lists, n, n_test):
     Only the part that pairs do not identify then stays open.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, lists=lists, random_state=rng)
-    train = dl.simulate.preference_pairs(true, n, lists=lists, random_state=rng)
+    test, train = logs(true, rng, n_test, n, lists=lists)
     return recovery(dl.UtilityLearner(C=100.0).fit(train), true, test)
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, kind of lists, number of pairs and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG, kind of lists and number of pairs."""
     sizes, n_test = ((100, 1000, 5000), 1000) if quick else (SIZES, 5000)
-    settings = [
-        {"truth": t, "lists": kind, "n": n, "n_test": n_test}
-        for t in TRUTHS
-        for kind in LISTS
-        for n in sizes
-    ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    return grid(truth=TRUTHS, lists=LISTS, n=sizes, n_test=n_test)
 
 
 def similarity_limit(truth):
@@ -49,18 +42,19 @@ def similarity_limit(truth):
     return float(discounts @ lowered / np.linalg.norm(discounts) / np.linalg.norm(lowered))
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw both similarities against the number of pairs, one panel per kind of lists."""
     long = pl.concat(
         table.select("truth", "lists", "n", value=name, similarity=pl.lit(label), repeat="repeat")
         for name, label in (("similarity", "Zhou et al."), ("gauge_free", "identifiable"))
     )
-    claimed, finding = list(claims(table)), "Free lists: the paper's exceeds .99"
-    stalls = headline(claimed, "Permutations: the paper's stalls", "Permutations", "stalls")
+    finding = "Free lists: the paper's exceeds .99"
+    stalls = headline("Permutations: the paper's stalls", "Permutations", "stalls")
     titles = {
         "permutations": stalls,
-        "free": headline(claimed, finding, "Free lists", "on free lists the paper's"),
+        "free": headline(finding, "Free lists", "on free lists the paper's"),
     }
+
     for ax, kind in zip(axes, LISTS, strict=True):
         curves(long.filter(pl.col("lists") == kind), ax, "n", "value", dashes="similarity")
         ax.set(
@@ -83,6 +77,7 @@ def claims(table):
         f"on permutations the paper's similarity stalls at its limit of {limit:.3f}, {last:,} pairs"
     )
     yield claim(text, "similarity", permutations, low=limit - NEGLIGIBLE, high=limit + NEGLIGIBLE)
+
     text = "on permutations the identifiable similarity is above .99 from 1,000 pairs on"
     yield claim(text, "gauge_free", {"lists": "permutations", "n": 1000}, low=0.99)
     yield claim(

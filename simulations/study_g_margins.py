@@ -1,25 +1,24 @@
 """Study g: does a margin near the true DCG difference help, although the Hamming one does not?"""
 
-from functools import partial
-
 import numpy as np
 import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import (
+    CHOICES,
     TRUTHS,
     against,
     curves,
     legend,
+    logs,
     recovery,
-    repeated,
     share_scale,
     validated,
     zero_line,
 )
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_g_margins", 40, 2, (8.0, 3.4)
+REPEATS, PANELS, FIGSIZE = 40, 2, (8.0, 3.4)
 SIZES = (20, 40, 60, 100, 200)
 WRONG = {"D1": "exponential", "D2": "linear"}
 
@@ -36,17 +35,16 @@ def blurred(truth, rng):
     return dl.DCG(gains, np.cumsum(steps[::-1])[::-1])
 
 
-def trial(rng, truth, n, flip_rate, n_test, **grid):
+def trial(rng, truth, n, flip_rate, n_test, choices):
     """Learn from the same pairs with each margin, and return one record per margin.
 
     C is chosen on an equally noisy validation set.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    flips = round(flip_rate * n)
-    train, validation = (
-        dl.simulate.preference_pairs(true, n, n_flips=flips, random_state=rng) for _ in range(2)
-    )
+    (test,) = logs(true, rng, n_test)
+    train, validation = logs(true, rng, n, n, n_flips=round(flip_rate * n))
+
+    # a learner by each margin
     margins = {
         "unit": "unit",
         "Hamming": "hamming",
@@ -55,41 +53,25 @@ def trial(rng, truth, n, flip_rate, n_test, **grid):
         "wrong gains": dl.DCG.standard(5, 10, WRONG[truth], "log2"),
     }
     learners = {
-        name: validated(train, validation, margin=margin, **grid)
+        name: validated(train, validation, choices, margin=margin)
         for name, margin in margins.items()
     }
-    return [
-        {
-            "margin": name,
-            **recovery(learner, true, test),
-            "alone": margin_precision(margins[name], test),
-        }
-        for name, learner in learners.items()
-    ]
+    return [{"margin": name, **recovery(learner, true, test)} for name, learner in learners.items()]
 
 
-def margin_precision(margin, test):
-    """Return the precision of the margin's own DCG, or None if the margin is not a DCG.
-
-    Nothing is learned here.
-    """
-    return test.agreement(margin).precision if isinstance(margin, dl.DCG) else None
-
-
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs, share of flips, margin and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG, share of flips and number of pairs."""
     sizes, n_test = ((20, 100), 1000) if quick else (SIZES, 5000)
-    settings = [
-        {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test}
-        for t in TRUTHS
+    choices = (0.01, 1.0, 100.0) if quick else CHOICES
+    return [
+        {"truth": truth, "n": n, "flip_rate": rate, "n_test": n_test, "choices": choices}
+        for truth in TRUTHS
         for rate in (0.0, 0.1)
         for n in sizes
     ]
-    chosen = partial(trial, grid=(0.01, 1.0, 100.0)) if quick else trial
-    yield from repeated(chosen, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the difference in precision from the unit margin against the number of pairs.
 
     Each line is of one margin.
@@ -121,15 +103,17 @@ def claims(table):
     def against_unit(margin, n):
         return tuple({"margin": name, "n": n} for name in (margin, "unit"))
 
-    for margin in ("Hamming", "true DCG", "DCG off by 30%"):
-        text = f"margin from {margin} is better than 1, {sizes[0]} to {sizes[-1]} pairs"
-        text = text.replace("from Hamming", "by Hamming distance").replace(
-            "from true DCG", "from the true DCG"
-        )
-        text = text.replace("from DCG off", "from a DCG off")
+    margins = {
+        "Hamming": "by Hamming distance",
+        "true DCG": "from the true DCG",
+        "DCG off by 30%": "from a DCG off by 30%",
+    }
+    for margin, words in margins.items():
+        text = f"margin {words} is better than 1, {sizes[0]} to {sizes[-1]} pairs"
         yield Claim(
             table, "ours", "study g", text, "precision", *against_unit(margin, sizes), low=0.0
         )
+
     words = f"if there are {sizes[0]} pairs, not {sizes[-1]}"
     few, many = (against_unit("wrong gains", n) for n in (sizes[0], sizes[-1]))
     text = "margin from a DCG with wrong gains is better than 1"

@@ -11,9 +11,18 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim, in_every_cell
-from simulations.run import MEASURES, TRUTHS, curves, legend, repeated, share_scale, validated
+from simulations.run import (
+    MEASURES,
+    TRUTHS,
+    best_textbook,
+    curves,
+    legend,
+    logs,
+    share_scale,
+    validated,
+)
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_h_learners", 20, (2, 2), (8.5, 6.4)
+REPEATS, PANELS, FIGSIZE = 20, (2, 2), (8.5, 6.4)
 SIZES = (10, 20, 40, 60, 100, 200, 500)
 RATES = (0.0, 0.1, 0.2)
 GRID = tuple(10.0**power for power in range(-4, 3))
@@ -47,20 +56,18 @@ def trial(rng, truth, n, flip_rate, n_test):
     The QP's C is chosen on an equally noisy validation set.
     """
     true = truth_of(truth, rng)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
-    flips = round(flip_rate * n)
-    train, validation = (
-        dl.simulate.preference_pairs(true, n, n_flips=flips, random_state=rng) for _ in range(2)
-    )
+    (test,) = logs(true, rng, n_test)
+    train, validation = logs(true, rng, n, n, n_flips=round(flip_rate * n))
+
+    # each learner on the same pairs
     qp = validated(train, validation, GRID)
     learner = dl.DCGLearner().fit(train)
-    textbook = dl.textbook_dcgs(5, 10).values()
     metrics = {
         "direct": learner.dcg_,
         "free": learner.fit_.free,
         "QP": qp.utility_,
         "QP + SVD": qp.factor().dcg,
-        "best textbook": max(textbook, key=lambda dcg: train.agreement(dcg).share),
+        "best textbook": best_textbook(train),
     }
     return [
         {"learner": name, "precision": test.agreement(metric).precision}
@@ -68,19 +75,18 @@ def trial(rng, truth, n, flip_rate, n_test):
     ]
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per true DCG, number of pairs, share of flips, learner and repeat."""
+def settings(quick):
+    """Return a setting for each true DCG, share of flips and number of pairs."""
     sizes, rates, n_test = ((20, 200), (0.0, 0.2), 1000) if quick else (SIZES, RATES, 5000)
-    settings = [
+    return [
         {"truth": truth, "n": n, "flip_rate": rate, "n_test": n_test}
         for truth in (*TEXTBOOKS, OTHER)
         for rate in rates
         for n in sizes
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed + FRESH, jobs=jobs)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision against the number of pairs, one line per learner.
 
     Textbook truths stand above, other truths below.
@@ -96,6 +102,7 @@ def plot(table, axes):
         for ax, rate in zip(row, (0.0, 0.2), strict=True):
             part = table.filter(pl.col("truth").is_in(kinds), flip_rate=rate)
             curves(part, ax, "n", "precision", lines="learner", labels=labels)
+
             noise = "no judgement wrong" if rate == 0 else f"{rate:.0%} wrong"
             ax.set(xscale="log", xlabel="number of training pairs", ylabel=MEASURES["precision"])
             ax.set_title(

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CLOSE, Claim, headline
-from simulations.run import MEASURES, TRUTHS, curves, legend, legend_below, repeated, share_scale
+from simulations.claims import CLOSE, Claim
+from simulations.run import DASHED, MEASURES, TRUTHS, curves, grid, legend, logs, share_scale
 from simulations.truths_and_judges import JUDGES, WRONG, judged
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 32, (2, 2), (8.5, 6.6)
+REPEATS, PANELS, FIGSIZE = 32, (2, 2), (8.5, 6.6)
 SIZES = (20, 40, 60, 80, 100, 140)
 BATCH = 10
 RATES = (0.0, 0.1, 0.2, 0.3)
@@ -43,7 +43,7 @@ def trial(rng, truth, how, judge, flip_rate, sizes, n_test):
     A record holds the precision and the estimated error rate of the judges.
     """
     true = dl.simulate.ground_truth(truth)
-    test = dl.simulate.preference_pairs(true, n_test, random_state=rng)
+    (test,) = logs(true, rng, n_test)
 
     def candidates(n):
         return dl.simulate.permutations(dl.simulate.PAPER_LIST, 2 * n, random_state=rng).reshape(
@@ -57,6 +57,8 @@ def trial(rng, truth, how, judge, flip_rate, sizes, n_test):
         preferred, other, swapped = columns
         n = len(preferred)
         sides = None if judge == "careless" else swapped
+
+        # learn from what is known
         log = dl.Preferences(preferred, other, n_grades=5, swapped=sides)
         learner = dl.DCGLearner().fit(log, as_is=True) if how == "asked" or n in sizes else None
         if n in sizes:
@@ -64,6 +66,8 @@ def trial(rng, truth, how, judge, flip_rate, sizes, n_test):
             records.append({"n": n, "precision": precision, "estimated": learner.error_rate_})
         if n >= max(sizes):
             return records
+
+        # the next pairs
         pool = candidates(300)
         new = (
             dl.suggest_pairs(log, pool, BATCH, learner=learner).pairs
@@ -83,72 +87,57 @@ def joined(*parts):
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield a record per true DCG, way of choosing, judge, error rate, number of pairs and repeat.
+def settings(quick):
+    """Return a setting for each true DCG, way of choosing, judge and error rate.
 
     Of judges who are not careless, `flip_rate` is the share of wrong verdicts on random pairs.
     """
     sizes, rates, n_test = ((20, 40), RATES[:2], 1000) if quick else (SIZES, RATES, 5000)
-    settings = [
-        {
-            "truth": truth,
-            "how": how,
-            "judge": judge,
-            "flip_rate": rate,
-            "sizes": sizes,
-            "n_test": n_test,
-        }
-        for truth in TRUTHS
-        for how in CHOICES
-        for judge in JUDGES
-        for rate in (rates if judge == "careless" else (WRONG,))
-    ]
-    for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs):
-        yield {name: value for name, value in record.items() if name != "sizes"}
+    cells = grid(
+        truth=TRUTHS,
+        how=tuple(CHOICES),
+        judge=JUDGES,
+        flip_rate=(*rates, WRONG),
+        sizes=(sizes,),
+        n_test=n_test,
+    )
+    return [cell for cell in cells if (cell["judge"] == "careless") == (cell["flip_rate"] in rates)]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision, the share of runs at the goal, and the estimated error rate.
 
     Precision and share are drawn against the number of judgements.
     """
-    claimed = list(claims(table))
-    table = table.filter(judge="careless")
+    table, (count, estimate) = table.filter(judge="careless"), axes[1]
     for ax, rate in zip(axes[0], RATES, strict=False):
         wrong = f"{rate:.0%} of judgements wrong" if rate else "No judgement wrong"
-        part = f"judgements, {rate:.0%} wrong"
-        title = headline(claimed, f"{wrong}: chosen pairs help", wrong, part)
-        curves(
-            table.filter(pl.col("flip_rate") == rate),
-            ax,
-            "n",
-            "precision",
-            dashes="how",
-            labels=CHOICES,
-        )
+        title = headline(f"{wrong}: chosen pairs help", wrong, f"judgements, {rate:.0%} wrong")
+        part = table.filter(pl.col("flip_rate") == rate)
+        curves(part, ax, "n", "precision", dashes="how", labels=CHOICES)
         ax.set(xlabel="number of judgements", ylabel=MEASURES["precision"], title=title)
     share_scale(axes[0])
     legend(axes[0][1], "true DCG, pairs", fontsize=7)
-    count, estimate = axes[1]
+
+    # runs at the goal; the legend is below, where no bar runs through it
     reached = table.with_columns(reached=(pl.col("precision") >= GOAL).cast(pl.Int64))
     noisy = reached.filter(pl.col("flip_rate") > 0)
     labels = {**CHOICES, **{str(rate): f"{rate:.0%} wrong" for rate in noisy["flip_rate"].unique()}}
     curves(noisy, count, "n", "reached", lines="flip_rate", dashes="how", labels=labels)
-    count.set(
-        xlabel="number of judgements",
-        ylabel=f"share of runs with a precision of {GOAL:g}",
-        ylim=(-0.03, 1.03),
-    )
+    count.set(xlabel="number of judgements", ylim=(-0.03, 1.03))
+    count.set_ylabel(f"share of runs with a precision of {GOAL:g}")
     count.set_title(f"Runs with a precision of {GOAL:g}")
-    legend_below(count, fontsize=6.5)
-    last = table.filter(n=table["n"].max(), how="random").with_columns(
-        pl.col("flip_rate", "estimated") * 100
-    )
-    curves(last, estimate, "flip_rate", "estimated")
-    ends = [0, 100 * max(table["flip_rate"])]
-    estimate.plot(ends, ends, color="0.4", lw=0.9, ls=(0, (4, 3)), label="estimate = truth")
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}
+    legend(count, fontsize=6.5, **below)
+
+    # the estimated error rate
+    percent = table.with_columns(pl.col("flip_rate", "estimated") * 100)
+    most = table["n"].max()
+    curves(percent.filter(n=most, how="random"), estimate, "flip_rate", "estimated")
+    ends = [0, percent["flip_rate"].max()]
+    estimate.plot(ends, ends, lw=0.9, label="estimate = truth", **DASHED)
     estimate.set(xlabel="% of judgements wrong", ylabel="estimated %")
-    estimate.set_title(f"Estimated share of wrong judgements, {table['n'].max()} pairs")
+    estimate.set_title(f"Estimated share of wrong judgements, {most} pairs")
     legend(estimate, fontsize=7)
 
 
@@ -167,6 +156,7 @@ def claims(table):
             f"chosen pairs beat random ones, {sizes[0]} to {sizes[-1]} judgements, {rate:.0%} wrong"
         )
         yield Claim(table, "ours", "study i", text, "precision", chosen, random, low=0.0)
+
         if rate == 0:
             continue  # of a clean log the estimate is that of the prior
         text = (

@@ -3,7 +3,6 @@
 The default learner against itself as a sum in which the worst grade is worth nothing.
 """
 
-import time
 from functools import partial
 
 import numpy as np
@@ -11,9 +10,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import MEASURES, curves, legend, repeated
+from simulations.run import MEASURES, best_textbook, curves, grid, legend, ticks
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_l_lengths", 40, 3, (11.0, 3.6)
+REPEATS, PANELS, FIGSIZE = 40, 3, (11.0, 3.6)
 N_GRADES, SHORTEST, DEPTH, WRONG = 5, 3, 10, 0.1
 SIZES = (40, 150, 500)
 FRESH = 5000
@@ -60,29 +59,29 @@ def trial(rng, truth, n, n_test):
     true = TRUTHS[truth]
     test = log_of(true, n_test, rng)
     train = log_of(true, n, rng, n_flips=round(WRONG * n))
-    records = []
-    for name, fixed in (("default", {}), ("sum", {"power": 0.0, "zero": 0})):
-        start = time.process_time()
-        dcg = dl.DCGLearner(**fixed).fit(train).dcg_
-        seconds = time.process_time() - start
-        precision = test.agreement(dcg).precision
-        of_fit = {"power": dcg.power, "worst": dcg.gains[0], "seconds": seconds}
-        records.append({"learner": name, "precision": precision, **of_fit})
-    textbook = dl.textbook_dcgs(N_GRADES, DEPTH).values()
-    best = max(textbook, key=lambda dcg: train.agreement(dcg).share)
-    precision = test.agreement(best).precision
-    nothing = {"power": 0.0, "worst": 0.0, "seconds": 0.0}
-    return [*records, {"learner": "best textbook", "precision": precision, **nothing}]
+    learned = {
+        "default": dl.DCGLearner().fit(train).dcg_,
+        "sum": dl.DCGLearner(power=0.0, zero=0).fit(train).dcg_,
+        "best textbook": best_textbook(train),
+    }
+    return [
+        {
+            "learner": name,
+            "precision": test.agreement(dcg).precision,
+            "power": dcg.power,
+            "worst": dcg.gains[0],
+        }
+        for name, dcg in learned.items()
+    ]
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per truth, number of pairs, learner and repeat."""
+def settings(quick):
+    """Return a setting for each true metric and number of pairs."""
     sizes, n_test = (SIZES[:1], 500) if quick else (SIZES, 3000)
-    settings = [{"truth": truth, "n": n, "n_test": n_test} for truth in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed + FRESH, jobs=jobs)
+    return grid(truth=tuple(TRUTHS), n=sizes, n_test=n_test)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw precision against the number of pairs by kind of truth, one line per learner."""
     labels = {"default": "default", "sum": "as a sum", "best textbook": "best textbook DCG"}
     kinds = {"sum,": "a sum", "average,": "an average", "0.6": "a worst grade of -0.6"}
@@ -91,8 +90,7 @@ def plot(table, axes):
         curves(part, ax, "n", "precision", lines="learner", labels=labels)
         ax.set(xscale="log", xlabel="number of training pairs", ylabel=MEASURES["precision"])
         ax.set_title(title)
-        ax.set_xticks(SIZES, [*map(str, SIZES)])
-        ax.minorticks_off()
+        ticks(ax, SIZES)
     legend(axes[0], "mean over true metrics")
 
 

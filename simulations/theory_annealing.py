@@ -6,14 +6,16 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.ranking_data import CONFLICT, split
-from simulations.run import STYLES, bars, curves, legend, repeated, summary
+from simulations.run import STYLES, bars, curves, legend, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, 3, (11.5, 3.6)
+REPEATS, PANELS, FIGSIZE = 20, 3, (11.5, 3.6)
 POWERS = tuple(range(6, -11, -1))
 LINES = {"sigma = 2^6": 6, "sigma = 2^0": 0, "sigma = 2^-4": -4, "sigma = 2^-8": -8, "NDCG": None}
 POINTS, REACH, DEPTH = 201, 1.5, 50
+KEPT = (pl.col("what") != "line") | (pl.col("repeat") == 0)
+"""The lines of the first repeat alone are kept."""
 
 
 def spread(queries, w):
@@ -32,7 +34,6 @@ def along_a_line(rng, queries, w, dcg, n_points):
     t = np.linspace(-REACH, REACH, n_points)
     scores = [queries.features @ (w + x * direction) for x in t]
     for line, power in LINES.items():
-        # the objective, or the metric itself
         if power is None:
             values = np.array([queries.evaluate(f, dcg).mean() for f in scores])
         else:
@@ -42,9 +43,9 @@ def along_a_line(rng, queries, w, dcg, n_points):
 
         # its peaks
         steps = np.diff(values)
-        steps = steps[steps != 0]
-        peaks = int(((steps[:-1] > 0) & (steps[1:] < 0)).sum())
-        yield {"what": "peaks", "line": line, "x": 0.0, "value": float(peaks)}
+        rises = steps[steps != 0] > 0
+        peaks = float((rises[:-1] & ~rises[1:]).sum())
+        yield {"what": "peaks", "line": line, "x": 0.0, "value": peaks}
         for x, value in zip(t, values, strict=True):
             yield {"what": "line", "line": line, "x": float(x), "value": value}
 
@@ -52,14 +53,12 @@ def along_a_line(rng, queries, w, dcg, n_points):
 def trial(rng, quick):
     """Anneal on training queries and evaluate on test queries.
 
-    Then evaluate the objective along a random line through a model.
+    Then evaluate the objective along a random line through a model half-way.
     """
     train, _, test = split(rng, CONFLICT, quick)
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
     powers, n_points = (POWERS[::4], 51) if quick else (POWERS, POINTS)
     options = {"loss": dl.losses.SmoothNDCG(dcg), "l2": 0.01, "max_iter": 20}
-
-    # NDCG by stage
     annealing = [2.0 ** (-power / 2) for power in powers]
     history = dl.LinearRanker(annealing=annealing, **options).fit(train, eval_set=test).history_
     records = [
@@ -67,17 +66,13 @@ def trial(rng, quick):
         for power, stage in zip(powers, history, strict=True)
         for part, key in (("train", "train"), ("test", "valid"))
     ]
-
-    # the line through a model half-way
     best = dl.LinearRanker(annealing=annealing[: 1 + len(powers) // 2], **options).fit(train).coef_
     return records + list(along_a_line(rng, train, best, dcg, n_points))
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each repeat; only the first keeps the points of the lines."""
-    for record in repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs):
-        if record["what"] != "line" or record["repeat"] == 0:
-            yield record
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
 def math(power_name):
@@ -86,26 +81,24 @@ def math(power_name):
     return f"$\\sigma = 2^{{{power}}}$" if base.startswith("sigma") else power_name
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the objective along a line, its number of peaks, and annealing."""
-    claimed, (line, peaks, path) = list(claims(table)), axes
+    line, peaks, path = axes
     colours = [*(style["color"] for style in STYLES[: len(LINES) - 1]), "0.35"]
     for name, color in zip(LINES, colours, strict=True):
         points = table.filter(what="line", line=name)
         line.plot(points["x"], points["value"], label=math(name), color=color, lw=1.2)
     line.set(xlabel="t, along $w^* + t\\,w_{rand}$", ylabel="objective, training queries")
-    finding, of = "A small $\\sigma$ is rough", "more local maxima"
-    words = headline(claimed, finding, "The objective on a line", of)
+    words = headline("A small $\\sigma$ is rough", "The objective on a line", "more local maxima")
     line.set_title(f"{words} (figure 1)")
     line.legend(fontsize=7)
 
     # peaks
-    means = summary(table.filter(what="peaks"), ["line"], ["value"])
+    means, places = summary(table.filter(what="peaks"), ["line"], ["value"]), range(len(LINES))
     counts = pl.concat(means.filter(line=name) for name in LINES)
     look = {"color": colours, "width": 0.6, "capsize": 2}
-    peaks.bar(range(len(LINES)), counts["value"], yerr=bars(counts, "value"), **look)
-    labels = [math(name).replace("\\sigma = ", "") for name in LINES]
-    peaks.set_xticks(range(len(LINES)), labels)
+    peaks.bar(places, counts["value"], yerr=bars(counts, "value"), **look)
+    peaks.set_xticks(places, [math(name).replace("\\sigma = ", "") for name in LINES])
     peaks.set(xlabel="$\\sigma$", ylabel=f"local maxima on {POINTS} points", title="Roughness")
 
     # annealing
@@ -115,7 +108,7 @@ def plot(table, axes):
     path.invert_xaxis()
     path.set_xticks(POWERS[::4], [f"$2^{{{power}}}$" for power in POWERS[::4]])
     path.set(xlabel="$\\sigma$, annealed from left to right", ylabel=f"NDCG@{DEPTH}")
-    words = headline(claimed, "Training rises", "Annealing", "training NDCG rises")
+    words = headline("Training rises", "Annealing", "training NDCG rises")
     path.set_title(f"{words} (figure 2)")
     legend(path, fontsize=7)
 

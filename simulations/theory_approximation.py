@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import Claim, headline
+from simulations.claims import Claim
 from simulations.ranking_data import CONFLICT, split
-from simulations.run import curves, repeated, share_scale
+from simulations.run import curves, share_scale
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_approximation", 20, 3, (11.5, 3.8)
+REPEATS, PANELS, FIGSIZE = 20, 3, (11.5, 3.8)
 PASSES = (0, 1, 2, 4, 7, 11, 16, 22, 30)
 ALPHAS, BETAS = (10.0, 30.0, 100.0), (1.0, 10.0, 100.0)
 NDCG, AP_ALPHA, AP_BETA = "NDCG@n", "AP, beta = 10", "AP, alpha = 100"
@@ -66,6 +66,7 @@ def training(queries, dcg, seed, all_passes):
                     random_state=seed + done,
                     **plain,
                 )
+
                 start, done = ranker.fit(queries), passes
                 error = errors(loss, queries, start.predict(queries), dcg).mean()
                 yield {"what": metric, "line": name, "x": passes, "error": error}
@@ -79,19 +80,18 @@ def trial(rng, quick):
     return list(training(train, dcg, seed, PASSES[:6] if quick else PASSES))
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the errors in training; colour is the sharpness."""
-    claimed = list(claims(table))
     for ax, metric in zip(axes, LOSSES, strict=True):
         curves(table.filter(what=metric), ax, "x", "error", lines="line", apart=0)
         ax.axhline(0.05, color="0.2", lw=0.9, ls=(0, (4, 3)))
         ax.set(yscale="log", xlabel="passes of algorithm 1", ylabel="mean absolute error")
-        words = headline(claimed, f"{metric} is close", metric, f"{metric}: error below .05")
+        words = headline(f"{metric} is close", metric, f"{metric}: error below .05")
         ax.set_title(f"{words} (Qin et al., {FIGURES[metric]})")
         ax.set_ylim(bottom=3e-5)
         ax.legend(fontsize=6.5, loc="lower left", handlelength=1.6, labelspacing=0.25)
@@ -110,6 +110,7 @@ def claims(table):
         rows, minus = ({"what": metric, "line": line, **last} for line in (sharper, blunter))
         text = f"{metric}: error below .05 after training, even with {blunter}"
         yield claim(FIGURES[metric], text, rows=minus, high=0.05)
+
         text = f"{metric}: smaller error with {sharper} than with {blunter}"
         yield claim(FIGURES[metric], text, rows=rows, minus=minus, high=0.0)
         if metric == AP_ALPHA:

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import CONSTRUCTED, Claim, headline
-from simulations.run import STYLES, curves, legend, repeated
+from simulations.claims import CONSTRUCTED, Claim
+from simulations.run import STYLES, curves, legend, ticks
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_hinge_ranks", 20, (2, 2), (9.0, 6.6)
+REPEATS, PANELS, FIGSIZE = 20, (2, 2), (9.0, 6.6)
 ALPHA, LENGTH, DEPTH, RATE = 1.0, 60, 10, 3.0
 GAPS, STEPS = (0.0, 3.0), (0, 1, 2, 5, 10, 20, 50, 100, 200)
 PAIR = dl.DCG([0.0, 1.0], [1.0, 0.5])
@@ -37,17 +37,17 @@ def functions(x):
     `x` is the document's score minus the other document's score.
     """
     loss = dl.losses.SHFSDCG(PAIR, alpha=ALPHA)
-    return {
-        "G": np.array([dl.losses.soft_ranks([score, 0.0], ALPHA)[0] for score in x]) - 1,
-        "A": np.array([loss.ranks([score, 0.0], [1, 0])[0] for score in x]) - 1,
-        "B": np.array([loss.ranks([score, 0.0], [0, 1])[0] for score in x]) - 1,
+    rank = {
+        "G": lambda scores: dl.losses.soft_ranks(scores, ALPHA)[0],
+        "A": lambda scores: loss.ranks(scores, [1, 0])[0],
+        "B": lambda scores: loss.ranks(scores, [0, 1])[0],
     }
+    return {name: np.array([of([score, 0.0]) for score in x]) - 1 for name, of in rank.items()}
 
 
 def function_records(rng):
     """Yield values and slopes of the functions at random points of [-8, 8]."""
-    x = np.sort(rng.uniform(-8, 8, 25))
-    step = 1e-5
+    x, step = np.sort(rng.uniform(-8, 8, 25)), 1e-5
     values, ahead, behind = functions(x), functions(x + step), functions(x - step)
     for name, of in values.items():
         slopes = (ahead[name] - behind[name]) / (2 * step)
@@ -79,51 +79,45 @@ def trial(rng, quick):
     return records + [record for gap in GAPS for record in gradient_steps(rng, gap)]
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield the records of each repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the functions, their slopes, and NDCG along gradient steps from both starts."""
-    functions, slopes, random, reverse = np.ravel(axes)
+    functions, slopes, *ways = np.ravel(axes)
     part = table.filter(what="function").sort("x")
     for style, (name, label) in zip(STYLES, LETTERS.items(), strict=False):
         points = part.filter(line=name)
-        look = {"color": style["color"], "ls": style["linestyle"], "lw": 1.8}
-        functions.plot(points["x"], points["value"], label=label, **look)
-        slopes.plot(points["x"], points["slope"].abs().replace(0.0, None), label=label, **look)
+        look = {"color": style["color"], "ls": style["linestyle"], "lw": 1.8, "label": label}
+        functions.plot(points["x"], points["value"], **look)
+        slopes.plot(points["x"], points["slope"].abs().replace(0.0, None), **look)
+
     for ax in (functions, slopes):
         ax.axvline(0, color="0.6", lw=0.8)
         ax.set_xlabel("score minus the other document's score")
     functions.set(ylabel="contribution to the rank", title="Ranks of a pair (Wu et al., figure 1)")
     functions.legend(fontsize=8)
-    slopes.set(yscale="log", ylim=(1e-4, 1), ylabel="absolute slope")
-    claimed, part = list(claims(table)), "on every wrong pair"
-    words = headline(claimed, "Wrong pairs keep a slope", "Slopes", part)
-    slopes.set_title(f"{words} (ours)")
-    slopes.text(
-        -4, 0.42, "better document below", ha="center", fontsize=8, color=STYLES[1]["color"]
-    )
-    slopes.text(4, 0.42, "worse document above", ha="center", fontsize=8, color=STYLES[2]["color"])
-    higher = "SHF-SDCG reaches a higher NDCG than SDCG from {}"
+
+    # slopes
+    words = headline("Wrong pairs keep a slope", "Slopes", "on every wrong pair")
+    slopes.set(yscale="log", ylim=(1e-4, 1), ylabel="absolute slope", title=f"{words} (ours)")
+    for x, words, style in ((-4, "better document below", 1), (4, "worse document above", 2)):
+        slopes.text(x, 0.42, words, ha="center", fontsize=8, color=STYLES[style]["color"])
+
+    # gradient steps
     titles = (
-        ("From random scores", ": SHF-SDCG passes SDCG@10", higher.format("random")),
+        ("From random scores", ": SHF-SDCG passes SDCG@10", "NDCG than SDCG from random"),
         ("From reversed scores", ": SHF-SDCG corrects them", "corrects scores in reverse"),
     )
-    for ax, gap, (start, finding, part) in zip((random, reverse), GAPS, titles, strict=True):
-        title = headline(claimed, start + finding, start, part)
+    for ax, gap, (start, finding, part) in zip(ways, GAPS, titles, strict=True):
         curves(table.filter(what="way", gap=gap), ax, "x", "value", lines="line")
         ax.set_xscale("symlog", linthresh=1, linscale=0.35)
-        ax.set_xticks(STEPS, [str(step) for step in STEPS])
-        ax.minorticks_off()
-        ax.set(
-            ylim=(-0.03, 1.03),
-            xlabel="gradient steps",
-            ylabel=f"NDCG@{DEPTH}",
-            title=f"{title} (ours)",
-        )
-    legend(reverse, loc="upper left", fontsize=7)
+        ticks(ax, STEPS)
+        ax.set(xlabel="gradient steps", ylabel=f"NDCG@{DEPTH}", ylim=(-0.03, 1.03))
+        ax.set_title(f"{headline(start + finding, start, part)} (ours)")
+    legend(ways[1], loc="upper left", fontsize=7)
 
 
 def steepness(table):
@@ -131,44 +125,35 @@ def steepness(table):
 
     For each repeat, this is the largest slope of G, and the smallest of A and of B.
     """
-    size = pl.col("slope").abs()
-    wrong = {"G": pl.col("x") < -5, "A": pl.col("x") < 0, "B": pl.col("x") > 0}
-    parts = []
-    for line, where in wrong.items():
-        extreme = size.max() if line == "G" else size.min()
-        points = table.filter(where, what="function", line=line)
-        parts.append(
-            points.group_by("repeat", maintain_order=True).agg(line=pl.lit(line), slope=extreme)
-        )
-    return pl.concat(parts)
+    x, size = pl.col("x"), pl.col("slope").abs()
+    wrong = {"G": (x < -5, size.max()), "A": (x < 0, size.min()), "B": (x > 0, size.min())}
+    return pl.concat(
+        table.filter(where, what="function", line=line)
+        .group_by("repeat", maintain_order=True)
+        .agg(line=pl.lit(line), slope=extreme)
+        for line, (where, extreme) in wrong.items()
+    )
 
 
 def claims(table):
     """Yield the claims on the functions, and on ascent from bad scores."""
-    slopes, flat = steepness(table), {"low": ALPHA / 4 - 1e-4, "high": ALPHA / 4 + 1e-4}
-    claim = partial(Claim, slopes, "wu", "figure 1", cannot_fail=CONSTRUCTED)
-    yield claim(
-        "G is flat for wrong pairs that are far apart: its largest slope",
-        "slope",
-        {"line": "G"},
-        high=0.01,
-    )
+    flat = {"low": ALPHA / 4 - 1e-4, "high": ALPHA / 4 + 1e-4}
+    claim = partial(Claim, steepness(table), "wu", "figure 1", cannot_fail=CONSTRUCTED)
+    text = "G is flat for wrong pairs that are far apart: its largest slope"
+    yield claim(text, "slope", {"line": "G"}, high=0.01)
     text = "A and B have slope alpha / 4 on every wrong pair (A with its sign corrected)"
     yield claim(text, "slope", {"line": ("A", "B")}, **flat)
-    ways, last = table.filter(what="way"), {"x": float(STEPS[-1])}
+
+    # reversed scores stay where the slopes above leave them, or reach the best order
+    ways, widen = table.filter(what="way"), "weights that widen (equation 17) reach a higher NDCG"
     for gap, start in zip(GAPS, ("random scores", "scores in reverse order"), strict=True):
-        shf, sdcg, fixed = (
-            {**last, "gap": gap, "line": line} for line in ("SHF-SDCG@10", "SDCG@10", FIXED)
-        )
-        # reversed scores stay where the slopes above leave them, or reach the best order
-        sure = CONSTRUCTED if gap else ""
-        claim = partial(Claim, ways, "wu", value="value", rows=shf, cannot_fail=sure)
+        last, sure = {"x": float(STEPS[-1]), "gap": gap}, CONSTRUCTED if gap else ""
+        rows = {**last, "line": "SHF-SDCG@10"}
+        claim = partial(Claim, ways, "wu", value="value", rows=rows, cannot_fail=sure)
         text = f"SHF-SDCG reaches a higher NDCG than SDCG from {start}"
-        yield claim("section 3.1", text, minus=sdcg, low=0.0)
-        text = (
-            "weights that widen (equation 17) reach a higher NDCG "
-            f"than those at rank {DEPTH} from {start}"
-        )
-        yield claim("section 3.2", text, minus=fixed, low=0.0)
+        yield claim("section 3.1", text, minus={**last, "line": "SDCG@10"}, low=0.0)
+
+        text = f"{widen} than those at rank {DEPTH} from {start}"
+        yield claim("section 3.2", text, minus={**last, "line": FIXED}, low=0.0)
     text = "SHF-SDCG corrects scores in reverse order: NDCG above .99"
     yield claim("section 3.1", text, low=0.99)

@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 
 import dcglearn as dl
-from simulations.claims import Claim, headline, in_every_cell
+from simulations.claims import Claim, in_every_cell
 from simulations.ranking_data import CONFLICT, NO_CONFLICT, SPELLED, explain, split
-from simulations.run import forest, repeated
+from simulations.run import forest, grid
 from simulations.theory_approximation import average_precision, by_query
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_methods", 100, (2, 2), (8.5, 5.2)
+REPEATS, PANELS, FIGSIZE = 100, (2, 2), (8.5, 5.2)
 DEPTHS, DEPTH = (3, 5, 10), 10
 RIVALS = {"RSRank": ("LambdaRank", "ListNet", "RankSVM"), "SmoothAP": ("least squares", "RankSVM")}
 """The methods of the two papers, and those that they are said to beat."""
@@ -41,6 +41,8 @@ def trial(rng, data, quick):
         "least squares": dl.rankers.RidgeRanker(dcg).fit(train),
         "RankSVM": dl.rankers.RankSVMRanker().fit(train),
     }
+
+    # test NDCG and average precision
     records = []
     for name, ranker in rankers.items():
         scores = ranker.predict(test)
@@ -50,15 +52,13 @@ def trial(rng, data, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per data set, method and repeat."""
-    settings = [{"data": data, "quick": quick} for data in (CONFLICT, NO_CONFLICT)]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return a setting for each data set."""
+    return grid(data=(CONFLICT, NO_CONFLICT), quick=quick)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the leads of RSRank and SmoothAP; each data set has a row of panels."""
-    claimed = list(claims(table))
     for line, data in zip(axes, (CONFLICT, NO_CONFLICT), strict=True):
         part = table.filter(data=data).sort("repeat")
         for ax, (name, value, words) in zip(line, MEASURED, strict=True):
@@ -69,7 +69,7 @@ def plot(table, axes):
             ax.locator_params(axis="x", nbins=5)
             ax.set_xlabel(f"{words}: {name} minus")
             start = f"{SPELLED[data]}, {name}"
-            ax.set_title(headline(claimed, f"{start}: ahead", start, f"{name} beats"))
+            ax.set_title(headline(f"{start}: ahead", start, f"{name} beats"))
     explain(table["data"], axes)
 
 
@@ -80,13 +80,9 @@ def claims(table):
     for name, value, _ in MEASURED:
         claim = partial(Claim, table, *papers[name], value=value, low=0.0)
         for rival in RIVALS[name]:
-            text = f"{name} beats {rival}, {words[value]}, {{}}"
-            sides = {"rows": name, "minus": rival}
-            each = [
-                claim(
-                    text.format(data),
-                    **{side: {"data": data, "method": of} for side, of in sides.items()},
-                )
-                for data in (CONFLICT, NO_CONFLICT)
-            ]
+            each = []
+            for data in (CONFLICT, NO_CONFLICT):
+                rows, minus = ({"data": data, "method": method} for method in (name, rival))
+                text = f"{name} beats {rival}, {words[value]}, {data}"
+                each.append(claim(text, rows=rows, minus=minus))
             yield in_every_cell(each)

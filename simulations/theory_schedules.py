@@ -8,9 +8,9 @@ from functools import partial
 import dcglearn as dl
 from simulations.claims import Claim, in_every_cell
 from simulations.ranking_data import NO_CONFLICT, split
-from simulations.run import forest, repeated
+from simulations.run import forest
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_schedules", 20, 3, (10.0, 2.8)
+REPEATS, PANELS, FIGSIZE = 20, 3, (10.0, 2.8)
 POWERS, FIXED = tuple(range(6, -7, -1)), (6, 2, -2, -6)
 """Powers of 2 that sigma passes through, as in the paper, and those at which it stays."""
 
@@ -24,11 +24,6 @@ TRAINED, JUDGED = 50, 10
 """Depths of NDCG in training and in figure 3."""
 
 
-def sharpness(power):
-    """Return how sharp scores are taken for sigma = 2^power."""
-    return 2.0 ** (-power / 2)
-
-
 def trial(rng, quick):
     """Train with each schedule from the same start; then train SmoothNDCG and its rivals.
 
@@ -37,40 +32,43 @@ def trial(rng, quick):
     train, valid, test = split(rng, NO_CONFLICT, quick)
     loss = dl.losses.SmoothNDCG(dl.DCG.standard(train.n_grades, TRAINED))
     powers, n = (POWERS[::6], 3) if quick else (POWERS, ITERATIONS)
+
+    def trained(powers, n, l2, chosen_on):
+        annealing = [2.0 ** (-power / 2) for power in powers]  # how sharp scores are taken
+        ranker = dl.LinearRanker(loss, l2=l2, max_iter=n, annealing=annealing)
+        return ranker.fit(train, eval_set=chosen_on)
+
+    # the schedules
     each = {"annealed": (powers, n)} | {f"sigma = 2^{p}": ((p,), n * len(powers)) for p in FIXED}
     records = []
     for name, (through, iterations) in each.items():
-        annealing = [sharpness(p) for p in through]
-        ranker = dl.LinearRanker(loss, l2=WEIGHTS[0], max_iter=iterations, annealing=annealing)
-        end = ranker.fit(train, eval_set=test).history_[-1]
+        end = trained(through, iterations, WEIGHTS[0], test).history_[-1]
         ends = {"train": end["train"], "test": end["valid"]}
         records.append({"what": "schedule", "name": name, **ends})
 
     # SmoothNDCG and its rivals
-    annealing, judge = [sharpness(p) for p in powers], dl.DCG.standard(train.n_grades, JUDGED)
-    smooth = [
-        dl.LinearRanker(loss, l2=l2, max_iter=n, annealing=annealing).fit(train, eval_set=valid)
-        for l2 in WEIGHTS
-    ]
+    smooth = [trained(powers, n, l2, valid) for l2 in WEIGHTS]
     rankers = {
         "SmoothNDCG": max(smooth, key=lambda ranker: ranker.evaluate(valid).mean()),
         "least squares": dl.rankers.RidgeRanker(loss.dcg).fit(train),
         "RankSVM": dl.rankers.RankSVMRanker().fit(train),
     }
+
+    # by NDCG at the depth of figure 3
+    judge = dl.DCG.standard(train.n_grades, JUDGED)
     for name, ranker in rankers.items():
-        fitted, new = (
-            float(ranker.evaluate(queries, metric=judge).mean()) for queries in (train, test)
-        )
-        records.append({"what": "method", "name": name, "train": fitted, "test": new})
+        parts = {"train": train, "test": test}
+        ends = {part: float(ranker.evaluate(of, metric=judge).mean()) for part, of in parts.items()}
+        records.append({"what": "method", "name": name, **ends})
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per schedule or method, and repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return the one setting."""
+    return [{"quick": quick}]
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw how far annealing is ahead of each fixed sigma, and SmoothNDCG of its rivals."""
     panels = (
         ("schedule", "annealed", "train", "Annealing, training NDCG@50"),
@@ -92,10 +90,10 @@ def claims(table):
     annealed = {"what": "schedule", "name": "annealed"}
     for part, words in (("train", "training"), ("test", "test")):
         start = f"annealing ends at a higher {words} NDCG than as many steps at sigma = 2^"
-        each = [
-            claim("section 4.4.2", f"{start}{p}", part, annealed, {**annealed, "name": fixed})
-            for p, fixed in ((p, f"sigma = 2^{p}") for p in FIXED)
-        ]
+        each = []
+        for p in FIXED:
+            fixed = {**annealed, "name": f"sigma = 2^{p}"}
+            each.append(claim("section 4.4.2", f"{start}{p}", part, annealed, fixed))
         yield in_every_cell(each)
     own = {"what": "method", "name": "SmoothNDCG"}
     for rival, words in (("least squares", "least squares, its start"), ("RankSVM", "RankSVM")):

@@ -9,24 +9,26 @@ from functools import partial
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim, headline
-from simulations.run import curves, forest, legend, repeated
+from simulations.claims import NEGLIGIBLE, Claim
+from simulations.run import curves, forest, legend, ticks
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_starts", 20, 2, (9.0, 3.6)
+REPEATS, PANELS, FIGSIZE = 20, 2, (9.0, 3.6)
 ALPHAS, SHARPNESS = (50.0, 100.0, 300.0), (1.0, 3.0, 10.0)
 """Sharpness of ApproxNDCG's ranks, and of SoftRank: one over its standard deviation."""
 
-KEPT, LENGTH, N_TRAIN, N_TEST, DEPTH = (1, 3, 10, 30, 100), 20, 15, 100, 5
+STARTS, LENGTH, N_TRAIN, N_TEST, DEPTH = (1, 3, 10, 30, 100), 20, 15, 100, 5
 
 
 def trial(rng, method, sharpness, quick):
     """Train from random starts; return one record per number of starts."""
     queries = dl.simulate.letor_queries(N_TRAIN + N_TEST, sizes=(LENGTH, LENGTH), random_state=rng)
     train, test = queries[:N_TRAIN], queries[N_TRAIN:]
-    dcg, kept = dl.DCG.standard(train.n_grades, DEPTH), KEPT[:2] if quick else KEPT
+    dcg, kept = dl.DCG.standard(train.n_grades, DEPTH), STARTS[:2] if quick else STARTS
     loss = dl.losses.SoftRankNDCG(dcg)
     if method == "ApproxNDCG":
         loss = dl.losses.ApproxNDCG(dcg, beta=10.0)
+
+    # many starts, of which the best are kept
     ranker = dl.LinearRanker(
         loss=loss,
         start="random",
@@ -44,14 +46,14 @@ def trial(rng, method, sharpness, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per method, sharpness, number of starts and repeat."""
-    settings = [
+def settings(quick):
+    """Return a setting for each method and sharpness."""
+    methods = {"ApproxNDCG": ALPHAS, "SoftRank": SHARPNESS}
+    return [
         {"method": method, "sharpness": sharpness, "quick": quick}
-        for method, each in (("ApproxNDCG", ALPHAS), ("SoftRank", SHARPNESS))
+        for method, each in methods.items()
         for sharpness in each
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def best(table):
@@ -60,29 +62,29 @@ def best(table):
     return last.group_by("method", "repeat", maintain_order=True).agg(pl.last("train", "test"))
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw training NDCG against starts, and ApproxNDCG's lead over SoftRank."""
-    claimed, starts, leads = list(claims(table)), axes[0], axes[1]
+    starts, leads = axes
     part = table.filter(method="ApproxNDCG").with_columns(
         line=pl.format("α = {}", pl.col("sharpness").cast(pl.Int64))
     )
     curves(part, starts, "restarts", "train", lines="line")
     starts.set(xscale="log", xlabel="number of random starts (best objective kept)")
     starts.set_ylabel(f"training NDCG@{DEPTH}")
-    shown = sorted(table["restarts"].unique())
-    starts.set_xticks(shown, [str(k) for k in shown])
-    starts.minorticks_off()
+    ticks(starts, sorted(table["restarts"].unique()))
     finding = "With many starts sharper trains better"
-    words = headline(claimed, finding, "ApproxNDCG", "starts: alpha =")
+    words = headline(finding, "ApproxNDCG", "starts: alpha =")
     starts.set_title(f"{words} (table 5)")
     legend(starts, loc="lower right")
+
+    # against SoftRank
     approx, soft = (best(table).filter(method=name) for name in ("ApproxNDCG", "SoftRank"))
     names = {"train": "training queries", "test": "test queries"}
     values = [approx.sort("repeat")[name] - soft.sort("repeat")[name] for name in names]
     forest(leads, list(names.values()), values)
     leads.locator_params(axis="x", nbins=4)
     leads.set_xlabel(f"NDCG@{DEPTH}: ApproxNDCG minus SoftRank")
-    words = headline(claimed, "ApproxNDCG beats SoftRank", "Against SoftRank", "beats SoftRank")
+    words = headline("ApproxNDCG beats SoftRank", "Against SoftRank", "beats SoftRank")
     leads.set_title(f"{words} (section 5.5.2)")
 
 

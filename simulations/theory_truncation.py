@@ -5,9 +5,9 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.ranking_data import NO_CONFLICT, split
-from simulations.run import curves, legend, repeated, share_scale, zero_line
+from simulations.run import curves, grid, legend, share_scale, ticks, zero_line
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 30, 2, (8.0, 3.6)
+REPEATS, PANELS, FIGSIZE = 30, 2, (8.0, 3.6)
 TRAINED, JUDGED = (1, 2, 3, 5, 10, 20, 50), (1, 3, 5, 10)
 LOSSES = {"SmoothNDCG": dl.losses.SmoothNDCG, "ApproxNDCG": dl.losses.ApproxNDCG}
 
@@ -29,13 +29,12 @@ def trial(rng, loss, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per loss, depth of training, depth of evaluation and repeat."""
-    settings = [{"loss": loss, "quick": quick} for loss in LOSSES]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return a setting for each loss."""
+    return grid(loss=tuple(LOSSES), quick=quick)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw what training at each depth adds to training at the depth of evaluation."""
     own = table.filter(k=pl.col("judged")).select("loss", "judged", "repeat", own="ndcg")
     ahead = table.join(own, on=["loss", "judged", "repeat"]).with_columns(
@@ -46,8 +45,7 @@ def plot(table, axes):
         curves(ahead.filter(loss=loss), ax, "k", "ahead", lines="judged", labels=labels)
         zero_line(ax)
         ax.set(xscale="log", xlabel="depth of training", title=f"{loss} (table 3)")
-        ax.set_xticks(TRAINED, [str(k) for k in TRAINED])
-        ax.minorticks_off()
+        ticks(ax, TRAINED)
         ax.set_ylabel("NDCG minus that of training\nat the depth of evaluation")
     share_scale(axes)
     legend(axes[0], fontsize=7)

@@ -12,9 +12,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import HOLDS, NEGLIGIBLE, Claim
-from simulations.run import forest, repeated
+from simulations.run import forest, grid, same_width
 
-STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, 2, (9.0, 3.6)
+REPEATS, PANELS, FIGSIZE = 6, 2, (9.0, 3.6)
 SHAPES = {
     "exponential gains, log2": (lambda g: 2.0**g - 1, 1 / np.log2(np.arange(2, 7))),
     "steep gains, flat discounts": (
@@ -84,18 +84,18 @@ def trial(rng, shape, quick):
                 num_threads=1,
                 **SHAPE,
             ).fit(train)
+
             ndcg = test.evaluate(ranker.predict(test), dcg).mean()
             records.append({"method": name, "follow": way, "ndcg": float(ndcg)})
     return records
 
 
-def simulate(seed, repeats, quick, jobs):
-    """Yield one record per metric, method, way and repeat."""
-    settings = [{"shape": shape, "quick": quick} for shape in SHAPES]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+def settings(quick):
+    """Return a setting for each metric."""
+    return grid(shape=tuple(SHAPES), quick=quick)
 
 
-def plot(table, axes):
+def plot(table, axes, headline):
     """Draw the differences between methods, on gradients and on lambdas."""
     means = table.group_by("method", "follow", "repeat").agg(pl.mean("ndcg")).sort("repeat")
     titles = {"gradient": "Gradients (figure 2)", "exchange": "Lambdas (ours)"}
@@ -110,9 +110,7 @@ def plot(table, axes):
         ax.set(xlabel=f"NDCG@5 after {TREES} trees", title=title)
     held = [claim.verdict == HOLDS for claim in claims(table) if ", gradients" in claim.text]
     axes[0].set_title(f"Nonlinear queries, gradients: {sum(held)} of {len(held)} leads hold")
-    ends = np.array([ax.get_xlim() for ax in axes])
-    for ax in axes:
-        ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
+    same_width(axes)
 
 
 def claims(table):
@@ -124,9 +122,8 @@ def claims(table):
         yield claim("wu", "figure 2", text, rows=rows, minus=minus)
     for one, other in LEADS[:2]:
         rows, minus = ({"method": name, "follow": "exchange"} for name in (one, other))
-        text, near = f"{one} ends level with {other}, lambdas", {"low": -NEGLIGIBLE}
-        near["high"] = NEGLIGIBLE
-        yield claim("ours", "trees", text, rows=rows, minus=minus, **near)
+        text, near = f"{one} ends level with {other}, lambdas", NEGLIGIBLE
+        yield claim("ours", "trees", text, rows=rows, minus=minus, low=-near, high=near)
     lambdas, gradients = (
         {"method": (*PAIRED, "LambdaRank"), "follow": way} for way in ("exchange", "gradient")
     )

@@ -4,6 +4,8 @@ The curves have other formulas than the textbooks and than the prior of the lear
 on logs of other curves.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
@@ -84,6 +86,14 @@ def noise_of(z: np.ndarray, wrong: float) -> float:
     return float(np.exp(brentq(lambda log: expit(-close / np.exp(log)).mean() - wrong, -15, 10)))
 
 
+def named(
+    lists: np.ndarray, first: np.ndarray, n_grades: int = 5, **columns: Any
+) -> dl.Preferences:
+    """Return a log of pairs of lists, shape (2, n, K), of which the first or the other won."""
+    sides = np.where(first[:, None], lists, lists[::-1])
+    return dl.Preferences(*sides, n_grades=n_grades, **columns)
+
+
 def judged(
     truth: dl.DCG,
     lists: np.ndarray,
@@ -113,5 +123,4 @@ def judged(
         first = first ^ (rng.random(n) < part)
     if judge in ("one-sided", "mixed"):
         first = first | (rng.random(n) < 2 * part)
-    better, worse = np.where(first[:, None], lists, lists[::-1])
-    return dl.Preferences(better, worse, n_grades=truth.n_grades, swapped=~first)
+    return named(lists, first, truth.n_grades, swapped=~first)

@@ -346,9 +346,9 @@ def test_make_targets_do_their_own_set_up():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("script", ["margin_qp", "losses", "evaluate", "reading", "trees"])
+@pytest.mark.parametrize("script", ["fit", "losses", "evaluate", "trees", "imports"])
 def test_benchmarks_run(script):
-    if peer := {"margin_qp": "piqp", "trees": "lightgbm"}.get(script):
+    if peer := {"fit": "piqp", "trees": "lightgbm"}.get(script):
         pytest.importorskip(peer, reason="benchmarks need the group `bench`")
     command = [sys.executable, ROOT / "benchmarks" / f"{script}.py", "--quick"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -369,7 +369,7 @@ def test_the_page_of_benchmarks_is_that_of_its_rows(suite):
     rows = suite.read(suite.HERE / "results.jsonl")
     assert {row["script"] for row in rows} == set(suite.SCRIPTS)
     assert (suite.DOCS / "benchmarks.md").read_text() == suite.page(rows)
-    beside = {"__main__", "against", "in_turn"}
+    beside = {"__main__", "against", "measuring"}
     assert set(suite.SCRIPTS) | beside == {path.stem for path in suite.HERE.glob("*.py")}
 
 

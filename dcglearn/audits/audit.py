@@ -19,6 +19,7 @@ from dcglearn.audits.of_metric import disagreement_section, held_out_parts, verd
 from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Report
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.columns import COLUMNS
@@ -51,6 +52,14 @@ HEADINGS = {
 def parts_of_fit(inputs: Inputs) -> dict[str, Finding]:
     """Return the parts that `learn` and `audit` share: log, held-out judgements, and the fit."""
     return {**log_parts(inputs), **held_out_parts(inputs), **fit_parts(inputs)}
+
+
+def report_of_fit(inputs: Inputs) -> Report:
+    """Return what `learn` says of a log: what was learned, and how far to trust it."""
+    n, rated = inputs.log.n_judgements, inputs.log.ratings is not None
+    judged = number_of(n, "ratings" if rated else "judgements", ",")
+    title = f"What {judged} {'says' if n == 1 else 'say'} of gains and discounts"
+    return Report(title, parts_of_fit(inputs), HEADINGS, printed=(*FIRST, "LLM judge"))
 
 
 def audit(

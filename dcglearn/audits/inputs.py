@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from dcglearn.learning.fit_utility import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.names import MetricName
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_or_name, read_metric
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_in_use
 from dcglearn.reading.in_memory import Log
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.band_draws import N_RESAMPLES, Bands, bands_or_why, drawn_judges
@@ -24,7 +23,7 @@ from dcglearn.trust.calibration import shrunk
 from dcglearn.trust.coins import NO_SIGNAL, check_log, tells_nothing
 from dcglearn.trust.comparison import Comparison
 from dcglearn.trust.cross_validation import ChosenC, choose_C
-from dcglearn.trust.fit_learner import fit_learner, with_llm_learned
+from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted
 from dcglearn.trust.llm import LLMReport, llm_report
 
@@ -46,7 +45,7 @@ class Inputs:
     """
 
     log: Preferences
-    metric: Any  # a DCG, or a checked name
+    metric: MetricLike
     name: str
     baseline: DCG
     fit: AnyFit
@@ -75,12 +74,12 @@ class Inputs:
             judges = drawn_judges(self.log, self.fit, self.random_state)
 
         # how sure they are, and what they leave unexplained, by held-out pairs
-        comparison = None if isinstance(self.comparison, str) else self.comparison
-        judges = shrunk(judges, None if comparison is None else comparison.calibration)
+        held_out = self.held_out
+        judges = shrunk(judges, None if held_out is None else held_out.calibration)
         if self.tells_nothing:
             judges = replace(judges, unexplained=NO_SIGNAL)
-        elif comparison is not None and comparison.below_ceiling:
-            unexplained = f"grades do not explain all: {comparison.room}"
+        elif held_out is not None and held_out.below_ceiling:
+            unexplained = f"grades do not explain all: {held_out.room}"
             judges = replace(judges, unexplained=unexplained)
         return replace(self.fit.dcg, judges=judges)
 
@@ -117,9 +116,19 @@ class Inputs:
         return llm_report(self.log, self.fit, random_state=self.random_state)
 
     @property
+    def held_out(self) -> Comparison | None:
+        """The held-out comparison, if there is one."""
+        return None if isinstance(self.comparison, str) else self.comparison
+
+    @property
     def followed(self) -> str:
         """The metric that people follow where both differ: "learned", "in use", or "" for none."""
-        return "" if isinstance(self.comparison, str) else self.comparison.followed
+        return "" if self.held_out is None else self.held_out.followed
+
+    @property
+    def alike(self) -> bool:
+        """Whether the learned DCG is proven to order all lists as the metric in use does."""
+        return not self.tells_nothing and self.proof.coherent is True
 
     @classmethod
     def of(
@@ -135,20 +144,13 @@ class Inputs:
     ) -> Self:
         """Learn from a log; for errors see `audit`. Without draws there are no bands."""
         # the metric in use, on the grades and positions of the log
-        in_use = metric_or_name(metric, accept=ONLY_DCG)
-        name = in_use.at(log.depth) if isinstance(in_use, MetricName) else "the metric used now"
-        baseline: DCG = read_metric(in_use, log.n_grades, log.depth)
-        if baseline.n_grades < log.n_grades:
-            raise InputError(
-                f"{name} has {baseline.n_grades} grades, the log {log.n_grades}: "
-                "map them (DCG.map_grades)"
-            )
+        shape = log.n_grades, log.depth
+        name, baseline = metric_in_use(metric, *shape, accept=ONLY_DCG, name="metric")
 
         # positions that it does not reach count nothing
-        unseen = np.zeros(max(log.depth - baseline.depth, 0))
-        discounts = np.append(baseline.discounts[: log.depth], unseen)
-        gains, power = baseline.gains[: log.n_grades], baseline.power
-        baseline = DCG(gains, discounts, power=power).normalised()
+        discounts = np.append(baseline.discounts, np.zeros(log.depth))[: log.depth]
+        gains = baseline.gains[: log.n_grades]
+        baseline = DCG(gains, discounts, power=baseline.power).normalised()
 
         # the fit, and its bands
         check_log(log)
@@ -158,9 +160,10 @@ class Inputs:
             no_bands = "not measured: --bands 200 gives 90% bands of every gain and discount"
         if isinstance(fit, Fit) and n_draws:
             with stage("bands"):
-                how: Fields = {"n_resamples": n_draws, "random_state": random_state}
-                bands, no_bands = bands_or_why(log, fit, **how)
-        return cls(log, in_use, name, baseline, fit, bands, no_bands, random_state, chosen)
+                bands, no_bands = bands_or_why(
+                    log, fit, n_resamples=n_draws, random_state=random_state
+                )
+        return cls(log, metric, name, baseline, fit, bands, no_bands, random_state, chosen)
 
 
 def _fitted(
@@ -173,8 +176,6 @@ def _fitted(
     # gains and discounts, with an LLM judge's followed as far as people agree
     if method == "dcg":
         asked = DCGOptions(n_grades=log.n_grades, llm=llm, random_state=random_state)
-        with stage("LLM judge" if llm is not None else "learning"):
-            asked = with_llm_learned(asked, log)
         with stage("learning"):
             fit = fit_learner(log, asked)
 

@@ -1,7 +1,7 @@
 """Parts of an audit on decisions: order of systems, and what to judge next."""
 
+import contextlib
 import warnings
-from itertools import chain, combinations
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from dcglearn.evaluation.run_values import evaluate
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
+from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.learning.fit import Fit
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import read_metric
@@ -29,9 +29,9 @@ from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from dcglearn.trust.resampling import no_more_lists
 
 ENDS = [
-    f"difference_{of}{end}" for of in ("in_use", "when_learned") for end in ("", "_low", "_high")
+    [f"difference_{of}{end}" for end in ("", "_low", "_high")] for of in ("in_use", "when_learned")
 ]
-"""Columns of the differences of systems that swap, with the ends of their intervals."""
+"""Columns of the differences of systems that swap under each metric, with their intervals."""
 
 
 def systems_parts(inputs: Inputs, judgements: Any, runs: Any) -> dict[str, Finding]:
@@ -61,37 +61,42 @@ def _survival(
     # pairs of systems by falling means under the metric in use
     names = order.evaluation.runs
     sentence = "no bands, so nothing is said of other DCGs that the log allows"
-    numbers: Fields = {"survive": None, "overturned": None}
+    survive = overturned = None
     if inputs.bands is not None:
-        pairs = np.array([*combinations(range(len(names)), 2)])
         ordered = sorted(systems, key=lambda run: names.index(run.name))
-        held = _held(judged, ordered, inputs.bands, pairs)
-        n, survive, overturned = len(held), int((held == 1).sum()), int((held == 0).sum())
-        numbers = {"survive": survive, "overturned": overturned}
+        held = _held(judged, ordered, inputs.bands)
+        survive, overturned = int((held == 1).sum()), int((held == 0).sum())
         sentence = (
-            f"of {number_of(n, 'pairs of systems', ',')}, {survive:,} are in the order of "
+            f"of {number_of(len(held), 'pairs of systems', ',')}, {survive:,} are in the order of "
             f"{inputs.name} under every DCG that these verdicts allow, {overturned:,} in the other "
-            f"order; {n - survive - overturned:,} depend on the DCG"
+            f"order; {len(held) - survive - overturned:,} depend on the DCG"
         )
 
     # at most 20 swaps, those beyond chance first
-    swapped = sorted(order.swaps, key=lambda swap: not swap.beyond_chance)
-    shown = []
-    for swap in swapped[:20]:
+    rows, drawn = [], []
+    values = dict(zip(names, order.evaluation.filled, strict=True))
+    for swap in sorted(order.swaps, key=lambda swap: not swap.beyond_chance)[:20]:
         first, second = swap.better_under_metric, swap.better_under_other
-        values = order.evaluation.filled
-        gaps = values[names.index(second)] - values[names.index(first)]
-        ends = chain(*(_mean_with_interval(gap) for gap in gaps))
         row: Fields = {"better_in_use": first, "better_when_learned": second}
         row["beyond_chance"] = swap.beyond_chance
-        shown.append(row | dict(zip(ENDS, ends, strict=True)))
+
+        # the difference under both metrics, which is drawn where it has an interval
+        gaps = values[second] - values[first]
+        for metric, ends, gap in zip(("in use", "learned"), ENDS, gaps, strict=True):
+            interval = interval_of_mean(gap[~np.isnan(gap)], 0.95)
+            numbers = float(np.nanmean(gap)), interval["low"], interval["high"]
+            row |= dict(zip(ends, numbers, strict=True))
+            if interval["low"] is not None:
+                drawn.append((f"{second} – {first}: {metric}", *numbers))
+        rows.append(row)
+    title = "systems that swap: differences (95% intervals)"
     return Section(
         sentence,
-        numbers=numbers,
+        numbers={"survive": survive, "overturned": overturned},
         caption="Systems that swap",
-        rows=shown,
-        formats=dict.fromkeys(ENDS, "+.4f"),
-        pictures=_swaps_drawn(shown),
+        rows=rows,
+        formats=dict.fromkeys([*ENDS[0], *ENDS[1]], "+.4f"),
+        pictures=[{"title": title, "rows": drawn}] if drawn else [],
     )
 
 
@@ -106,19 +111,7 @@ def _people(order: SystemOrder, inputs: Inputs) -> People | None:
     return shares_of_people(order.evaluation, [pair], 0.95, inputs.random_state)
 
 
-def _swaps_drawn(swaps: list[Fields]) -> list[Fields]:
-    """Return the differences of the systems that swap, under both metrics."""
-    rows = []
-    for swap in swaps:
-        names = f"{swap['better_when_learned']} – {swap['better_in_use']}"
-        for metric, ends in (("in use", ENDS[:3]), ("learned", ENDS[3:])):
-            numbers = [swap[end] for end in ends]
-            rows += [] if None in numbers else [(f"{names}: {metric}", *numbers)]
-    title = "systems that swap: differences (95% intervals)"
-    return [{"title": title, "rows": rows}] if rows else []
-
-
-def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers) -> Floats:
+def _held(judged: Judgements, systems: list[Run], bands: Bands) -> Floats:
     """Return the share of 100 draws of the bands that put each pair's first system ahead."""
     draws = np.linspace(0, len(bands.gains) - 1, 100).astype(int).tolist()
     powers = np.zeros(len(bands.gains)) if bands.powers is None else bands.powers
@@ -126,13 +119,8 @@ def _held(judged: Judgements, systems: list[Run], bands: Bands, pairs: Integers)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScaleWarning)  # given for the learned DCG before
         means = evaluate(judged, systems, dcgs).means
-    return (means[pairs[:, 0]] > means[pairs[:, 1]]).mean(axis=1)
-
-
-def _mean_with_interval(gap: Floats) -> tuple[float | None, ...]:
-    """Return the mean of differences, and the ends of its 95% interval."""
-    interval = interval_of_mean(gap[~np.isnan(gap)], 0.95)
-    return float(np.nanmean(gap)), interval["low"], interval["high"]
+    first, second = np.triu_indices(len(systems), 1)
+    return (means[first] > means[second]).mean(axis=1)
 
 
 def next_section(inputs: Inputs) -> Section:
@@ -148,57 +136,46 @@ def next_section(inputs: Inputs) -> Section:
         )
 
     # 20 pairs to ask, of 200 lists with the log's mix of grades
-    log, random_state = inputs.log, inputs.random_state
+    log, seed = inputs.log, inputs.random_state
     questions, lines = [], ""
-    try:
-        lists = generated_lists(log, 200, random_state=random_state)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # fewer pairs than wanted
-            fit = inputs.fit if isinstance(inputs.fit, Fit) else None
-            pairs = suggest_pairs(
-                log, lists, 20, fit, n_grades=log.n_grades, random_state=random_state
-            )
+    with contextlib.suppress(InputError), warnings.catch_warnings():  # nothing is left to ask
+        warnings.simplefilter("ignore", UserWarning)  # fewer pairs than wanted
+        lists = generated_lists(log, 200, random_state=seed)
+        fit = inputs.fit if isinstance(inputs.fit, Fit) else None
+        pairs = suggest_pairs(log, lists, 20, fit, n_grades=log.n_grades, random_state=seed)
         questions, lines = pairs.pairs.tolist(), pairs.to_polars().write_ndjson()
-    except InputError:  # nothing is left to ask
-        pass
 
     # four times as many make bands half as wide
-    more, by, n_units, no_more = None, "", 0, inputs.no_bands
+    sentence, more = inputs.no_bands, None
     if inputs.bands is not None:
         n_units, by = inputs.bands.n_units, inputs.bands.by
         more = 3 * n_units
-        no_more = no_more_lists(log, by, n_units + more, FEWEST_DRAWN)
-    numbers: Fields = {"more": more, "by": by, "n_units": n_units, "no_more": no_more}
-    numbers["questions"] = questions
-    file = f"data:application/x-ndjson,{quote(lines)}"
-
-    # how many more, and which
-    notes = [
-        f"the {len(questions)} pairs whose verdicts would tell most are listed, and in "
-        "questions.jsonl, which a page (.html) holds: fill in the winner (a, b or tie) and append "
-        "the lines to the log"
-        if questions
-        else "no pair is left to ask among lists made of this log's grades"
-    ]
-    sentence = no_more
-    if not no_more:
-        units = "queries" if by == "query" else f"{by}s"
-        sentence = (
-            f"to halve the width of the bands, collect judgements of about {more:,} more {units}; "
-            f"this log has {n_units:,} to learn from (the width falls with the root of their "
-            "number)"
+        sentence = no_more_lists(log, by, n_units + more, FEWEST_DRAWN) or (
+            f"to halve the width of the bands, collect judgements of about {more:,} more "
+            f"{'queries' if by == 'query' else f'{by}s'}; this log has {n_units:,} to learn from "
+            "(the width falls with the root of their number)"
         )
 
-    # the questions are shown, and linked as a file
+    # what to do with the questions
+    note = "no pair is left to ask among lists made of this log's grades"
+    if questions:
+        note = (
+            f"the {len(questions)} pairs whose verdicts would tell most are listed, and in "
+            "questions.jsonl, which a page (.html) holds: fill in the winner (a, b or tie) and "
+            "append the lines to the log"
+        )
+
+    # they are shown, and linked as a file
     rows = [
         {"pair": i, "first_list": first, "second_list": second}
         for i, (first, second) in enumerate(questions, 1)
     ]
+    files = {"questions.jsonl": f"data:application/x-ndjson,{quote(lines)}"}
     return Section(
         sentence,
-        notes,
-        numbers=numbers,
+        [note],
+        numbers={"more": more, "questions": questions},
         caption="The pairs, by their grades",
         rows=rows,
-        files={"questions.jsonl": file} if questions else {},
+        files=files if questions else {},
     )

@@ -1,9 +1,5 @@
 """Parts of reports on a fit: what was learned, how sure that is, and what the log cannot tell."""
 
-from itertools import zip_longest
-
-import numpy as np
-
 from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
@@ -12,7 +8,7 @@ from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields
 from dcglearn.learning.fit import Fit, cautions_of
 from dcglearn.metrics.dcg import DCG, as_curves
-from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
+from dcglearn.trust.coins import ASSUMED
 
 
 def fit_parts(inputs: Inputs) -> dict[str, Finding]:
@@ -34,7 +30,7 @@ def learned_section(inputs: Inputs) -> Section:
     fit, dcg = inputs.fit, inputs.dcg
     if inputs.tells_nothing:
         sentence = f"no gain or discount; these are {ASSUMED}: {dcg.sentence}"
-        return Section(sentence, dcg.notes, rows=_table(dcg))
+        return Section(sentence, dcg.notes, rows=dcg.side_by_side)
 
     # the QP says how it was solved
     if not isinstance(fit, Fit):
@@ -47,7 +43,7 @@ def learned_section(inputs: Inputs) -> Section:
                 f"{fit.gap:.1e} (duality gap)",
                 *cautions_of(inputs.log, fit),
             ],
-            rows=_table(dcg),
+            rows=dcg.side_by_side,
         )
 
     # from how many judgements
@@ -60,7 +56,7 @@ def learned_section(inputs: Inputs) -> Section:
     # what it is made of and how the judges err, which fewer judgements than numbers do not tell
     if fit.n_effective >= dcg.n_grades - 2 + dcg.depth:
         notes += [*_of_members(fit), *_of_judges(fit)]
-    return Section(dcg.sentence, [*notes, *dcg.notes], rows=_table(dcg))
+    return Section(dcg.sentence, [*notes, *dcg.notes], rows=dcg.side_by_side)
 
 
 def sum_or_average(fit: object, dcg: DCG) -> Section | None:
@@ -76,35 +72,27 @@ def sum_or_average(fit: object, dcg: DCG) -> Section | None:
             "find, or that a useless result costs them anything"
         )
 
-    # how near to an average, and what the worst grade costs
+    # how near to an average
     power, worst = dcg.power, dcg.gains[0]
-    which = (
-        "come nearer to averaging what they find than to adding it up"
-        if power > 0.5
-        else "come nearer to adding up what they find than to averaging it"
-    )
+    which = "adding up what they find than to averaging it"
+    if power > 0.5:
+        which = "averaging what they find than to adding it up"
+
+    # with intervals, and what the worst grade costs
     draws = None if dcg.judges is None else dcg.judges.draws
     between, costs = "", ""
     if draws is not None and draws.powers is not None:
         low, high = percentile_interval(draws.powers)
         between = f", {LEVEL:.0%} interval {min(low, power):.2f} to {max(high, power):.2f}"
+
+        # whose interval lies below 0
         low, high = percentile_interval(draws.gains[:, 0])
         if high < 0 and worst < 0:
             costs = (
                 f"; a result of the worst grade costs {-worst:.0%} of what one of the best is "
                 f"worth ({LEVEL:.0%} interval {-high:.0%} to {-low:.0%})"
             )
-    return Section(f"these people {which} (p = {power:.2f}{between}){costs}")
-
-
-def _table(dcg: DCG) -> list[Fields]:
-    """Return the gains, the best grade first, with the discounts beside them."""
-    names = dcg.grade_names or [""] * dcg.n_grades
-    grades = [f"{grade} {name}".rstrip() for grade, name in enumerate(names)]
-    gains = zip(grades[::-1], dcg.gains[::-1].tolist(), strict=True)
-    rows = zip_longest(gains, enumerate(dcg.discounts.tolist(), 1), fillvalue=(None, None))
-    head = ("grade", "gain", "position", "discount")
-    return [dict(zip(head, (*gain, *discount), strict=True)) for gain, discount in rows]
+    return Section(f"these people come nearer to {which} (p = {power:.2f}{between}){costs}")
 
 
 NAMED = 0.05
@@ -148,55 +136,45 @@ def curves_section(inputs: Inputs) -> Section:
 
     Of judgements that no metric orders better than a coin it says so.
     """
-    # rows of parameters that are not fixed, and those whose band leaves out the metric in use
-    learned, bands = inputs.dcg, None if inputs.tells_nothing else inputs.bands
+    learned, usual = inputs.dcg, inputs.baseline
+    bands = None if inputs.tells_nothing else inputs.bands
     caption, curves = "Gains and discounts", learned.table.rename({"value": "estimate"})
     if bands is not None:
         caption += f", with {percent(bands.level)} bands by {bands.by}"
         curves = bands.table.drop("standard_error")
 
-    # the power, if any, is the last row
-    usual = inputs.baseline
-    in_use = [*usual.gains, *usual.discounts, usual.power][: len(curves)]
-    rows: list[Fields] = []
-    if bands is not None:
-        table = zip(curves.to_dicts(), in_use, strict=True)
-        rows = [
-            {**row, "in_use": value} for row, value in table if row["all_low"] < row["all_high"]
-        ]
-    outside = [row for row in rows if not row["all_low"] <= row["in_use"] <= row["all_high"]]
-
-    # how sure, with both metrics beside each other
-    shown = [
+    # the metric in use beside them; the power, if any, is the last row
+    in_use = [*usual.gains, *usual.discounts, usual.power]
+    rows = [
         {"parameter": row.pop("parameter"), inputs.name: value, **row}
-        for row, value in zip(curves.to_dicts(), in_use, strict=True)
+        for row, value in zip(curves.to_dicts(), in_use, strict=False)
     ]
-    sentence = inputs.no_bands
-    if inputs.tells_nothing:
-        sentence = f"not at all: bands are those of {ASSUMED}"
-    elif bands is not None:
-        sentence = bands.sentence
-    return Section(
-        sentence,
-        [] if bands is None else [_beside(inputs, rows, outside), *bands.notes],
-        numbers={
-            "no_bands": inputs.no_bands,
-            "no_signal": NO_SIGNAL if inputs.tells_nothing else "",
-            "in_use": {"name": inputs.name, **inputs.baseline.to_dict()},
-            "learned": learned,
-            "bands": bands,
-            "free": len(rows),
-            "outside": outside,
-        },
-        caption=caption,
-        rows=shown,
-        formats=dict.fromkeys(shown[0], ".3f"),
-        labels={**({} if bands is None else bands._labels), "estimate": "learned"},
-        pictures=as_curves({"learned": learned, inputs.name: inputs.baseline}, bands),
-    )
+    numbers: Fields = {"in_use": {"name": inputs.name, **usual.to_dict()}, "learned": learned}
+    numbers |= {"bands": bands, "no_bands": inputs.no_bands}
+    shown: Fields = {
+        "caption": caption,
+        "rows": rows,
+        "formats": dict.fromkeys(rows[0], ".3f"),
+        "labels": {"estimate": "learned"},
+        "pictures": as_curves({"learned": learned, inputs.name: usual}, bands),
+    }
+
+    # without bands there is a reason
+    if bands is None:
+        sentence = inputs.no_bands
+        if inputs.tells_nothing:
+            sentence = f"not at all: bands are those of {ASSUMED}"
+        return Section(sentence, numbers=numbers, **shown)
+
+    # numbers that are not fixed, and those whose band leaves out the metric in use
+    free = [row for row in rows if row["all_low"] < row["all_high"]]
+    outside = [row for row in free if not row["all_low"] <= row[inputs.name] <= row["all_high"]]
+    shown["labels"] |= bands._labels
+    notes = [_beside(inputs, len(free), outside), *bands.notes]
+    return Section(bands.sentence, notes, numbers=numbers | {"outside": outside}, **shown)
 
 
-def _beside(inputs: Inputs, rows: list[Fields], outside: list[Fields]) -> str:
+def _beside(inputs: Inputs, n_free: int, outside: list[Fields]) -> str:
     """Return where the metric in use lies outside the bands, in words."""
     if not outside:
         within = f"all gains and discounts of {inputs.name} lie within the 90% bands"
@@ -210,17 +188,13 @@ def _beside(inputs: Inputs, rows: list[Fields], outside: list[Fields]) -> str:
         where += [f"the {kind} {places}"] if places else []
 
     # the one that lies furthest out, of several, with its band
-    furthest = max(outside, key=_distance)
+    columns = ("parameter", inputs.name, "all_low", "all_high")
+    ends = [tuple(row[column] for column in columns) for row in outside]
+    parameter, in_use, low, high = max(ends, key=lambda row: max(row[2] - row[1], row[1] - row[3]))
     lie = "lies" if len(outside) == 1 else "lie"
-    which = f"; furthest, the {furthest['parameter']}" if len(outside) > 1 else ""
-    in_use, low, high = (furthest[name] for name in ("in_use", "all_low", "all_high"))
+    which = f"; furthest, the {parameter}" if len(outside) > 1 else ""
     return (
-        f"outside the 90% bands of all at once {lie} {len(outside)} of {len(rows)} gains and "
+        f"outside the 90% bands of all at once {lie} {len(outside)} of {n_free} gains and "
         f"discounts of {inputs.name}: {' and '.join(where)}{which} "
         f"({in_use:.3f}, band {low:.3f} to {high:.3f})"
     )
-
-
-def _distance(row: Fields) -> float:
-    """Return how far the metric in use lies outside the band of a parameter."""
-    return float(abs(row["in_use"] - np.clip(row["in_use"], row["all_low"], row["all_high"])))

@@ -1,7 +1,5 @@
 """Part of an audit on the log: what it holds, who judged, and what in it stands out."""
 
-from typing import Any
-
 import numpy as np
 
 from dcglearn.audits.inputs import Inputs
@@ -9,7 +7,7 @@ from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import left_out
 from dcglearn.foundation.progress import stage
-from dcglearn.foundation.validation import Fields
+from dcglearn.foundation.validation import Floats
 from dcglearn.learning.fit import Fit, cautions_of
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters
 from dcglearn.logs.contents import contents
@@ -25,8 +23,7 @@ MOST_ERRORS = 200_000
 
 def log_parts(inputs: Inputs) -> dict[str, Finding]:
     """Return the contents of a log with what stands out, and its raters' agreement and errors."""
-    log, rated, bands = inputs.log, inputs.log.ratings is not None, inputs.bands
-    coins = inputs.tells_nothing
+    log, coins, rated = inputs.log, inputs.tells_nothing, inputs.log.ratings is not None
     fit = inputs.fit if isinstance(inputs.fit, Fit) and not coins else None
 
     # agreement of raters, and the influence of each; errors take seconds on a large log
@@ -34,100 +31,88 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
         errors = fit is not None and not rated and len(log) <= MOST_ERRORS
         agreement = rater_agreement(log, fit, errors=errors, random_state=inputs.random_state)
         moves = {} if fit is None else influence_of_raters(inputs.pairs, fit)
-    width: Any = np.inf
-    if bands is not None:
-        width = np.ptp(np.concatenate([bands.gain_band, bands.discount_band], axis=1), axis=0)
-    much = any((np.abs(move) > width / 2 + 1e-9).any() for move in [*moves.values()][:1])
+    largest = {rater: float(np.abs(move).max()) for rater, move in moves.items()}
+
+    # what stands out, and further notes
+    striking = _left_out(inputs)
+    notes: list[str] = []
+    if coins:
+        striking.append(NO_SIGNAL)
+    elif not rated:
+        striking += _of_raters(agreement, 0.0 if fit is None else fit.error_rate)
+    striking += cautions_of(log, inputs.fit)
+    for rater, move in [*moves.items()][:1]:
+        change = f"{largest[rater]:.2g} (the best gain and the first discount are 1)"
+        if _is_much(move, inputs):
+            striking.append(
+                f"one rater is shown to decide too much: without {rater}, a gain or discount "
+                f"changes by {change}, more than half the width of its band"
+            )
+        else:
+            notes.append(
+                f"no rater is shown to decide too much: without {rater}, who matters most, no "
+                f"gain or discount changes by more than {change}"
+            )
 
     # lists that recur
     sides = list_numbers(log.preferred, log.other)
     times = np.bincount(np.concatenate(sides))
-    often = np.stack([times[lists] > 1 for lists in sides])
-
-    numbers: Fields = {
-        "rated": rated,
-        "judgements": len(log),
-        "contradicted": log.n_contradicted(),
-        "lists": len(times),
-        "recurring": float(often.all(axis=0).mean()),
-        # who judged
-        "error_rate": 0.0 if fit is None else fit.error_rate,
-        "influence": {rater: float(np.abs(move).max()) for rater, move in moves.items()},
-        "much": much,
-        "one_sided": one_sided_raters(log).tolist(),
-        "left_out": int(log.differing.sum()) - len(inputs.pairs),
-        "no_signal": NO_SIGNAL if coins else "",
-        "as_read": [contradiction(log), *_left_out(inputs)],
-        "cautions": cautions_of(log, inputs.fit),
-    }
+    recurring = float(np.all([times[lists] > 1 for lists in sides], axis=0).mean())
+    share = f"{100 * recurring:.0f}% of the pairs are" if recurring else "no pair is"
+    notes.append(
+        f"{len(times):,} different lists were compared; {share} between two that each occur in "
+        "several pairs"
+    )
 
     # the sentence counts, and names what stands out most
-    striking, notes, asks = _said(agreement, numbers)
-    about = striking[0] if striking else "nothing in them stands out"
-    about = "; ".join([about, *filter(None, numbers["as_read"])])
-    no_raters = rated or (log.rater is None and log.swapped is None)
+    first, *others = striking or ["nothing in them stands out"]
+    dropped = {**log.dropped, **inputs.fit.dropped, REASON: 0}
+    said = left_out({reason: n for reason, n in dropped.items() if ": " not in reason})
     section = Section(
-        f"{contents(log)}: {about}",
-        [*striking[1:], *notes],
-        asks,
-        numbers,
+        f"{contents(log)}: {'; '.join([first, *filter(None, [contradiction(log)]), *said])}",
+        [*others, *notes],
+        [] if coins else _asks(agreement, rated=rated, moved=bool(moves)),
+        {"judgements": len(log), "lists": len(times), "recurring": recurring, "influence": largest},
         caption="Largest move of a gain or discount without a rater",
-        rows=[{"rater": rater, "move": move} for rater, move in numbers["influence"].items()],
+        rows=[{"rater": rater, "move": move} for rater, move in largest.items()],
     )
+    no_raters = rated or (log.rater is None and log.swapped is None)
     return {"log": section} if no_raters else {"log": section, "raters": agreement}
 
 
-def _said(agreement: RaterAgreement, numbers: Fields) -> tuple[list[str], list[str], list[str]]:
-    """Return what stands out in a log, further notes, and what would tell more."""
-    striking: list[str] = []
-    notes: list[str] = []
-    asks: list[str] = []
-    if numbers["one_sided"]:
-        names = numbers["one_sided"]
-        striking.append(
-            f"{numbers['left_out']} verdicts are left out: {', '.join(names)} always "
-            f"{'names' if len(names) == 1 else 'name'} one side"
+def _left_out(inputs: Inputs) -> list[str]:
+    """Return the verdicts that are left out since their raters always name one side, in words."""
+    names = one_sided_raters(inputs.log).tolist()
+    if not names:
+        return []
+    n = int(inputs.log.differing.sum()) - len(inputs.pairs)
+    always = f"always {'names' if len(names) == 1 else 'name'} one side"
+    return [f"{n} verdicts are left out: {', '.join(names)} {always}"]
+
+
+def _is_much(move: Floats, inputs: Inputs) -> bool:
+    """Return whether a gain or discount moves by more than half the width of its band."""
+    if inputs.bands is None:
+        return False
+    ends = np.concatenate([inputs.bands.gain_band, inputs.bands.discount_band], axis=1)
+    return bool((np.abs(move) > np.ptp(ends, axis=0) / 2 + 1e-9).any())
+
+
+def _asks(agreement: RaterAgreement, *, rated: bool, moved: bool) -> list[str]:
+    """Return what a log would have to hold to tell more; `moved` if raters were left out."""
+    asks = []
+    if not rated and agreement.named and agreement.n_units < 10:
+        asks.append(
+            "let raters judge the same pairs, to know how far they agree "
+            f"(pairs judged twice: {agreement.n_units})"
         )
-
-    # who errs, and who favours a side
-    if numbers["no_signal"]:
-        striking.append(numbers["no_signal"])
-    elif not numbers["rated"]:
-        if agreement.named and agreement.n_units < 10:
-            asks.append(
-                "let raters judge the same pairs, to know how far they agree "
-                f"(pairs judged twice: {agreement.n_units})"
-            )
-        striking += _of_raters(agreement, numbers["error_rate"])
-        if "bias" not in agreement.known:
-            asks.append(
-                "add the column swapped, or shown_left: it tells whether judges favour a side"
-            )
-    striking += numbers["cautions"]
-
-    # whether one rater decides too much
-    if not numbers["no_signal"]:
-        most = next(iter(numbers["influence"].items()), None)
-        if most is None:
-            asks.append(
-                "add the column rater: it tells who errs, and whether one rater decides too much"
-            )
-        else:
-            (striking if numbers["much"] else notes).append(
-                f"{'one rater is' if numbers['much'] else 'no rater is'} shown to decide too much: "
-                f"without {most[0]}, who matters most, no gain or discount changes by more than "
-                f"{most[1]:.2g} (the best gain and the first discount are 1)"
-            )
-
-    # which lists recur
-    recurring = "no pair is"
-    if numbers["recurring"]:
-        recurring = f"{100 * numbers['recurring']:.0f}% of the pairs are"
-    notes.append(
-        f"{numbers['lists']:,} different lists were compared; {recurring} between two that each "
-        "occur in several pairs"
-    )
-    return striking, notes, asks
+    if not rated and "bias" not in agreement.known:
+        asks.append("add the column swapped, or shown_left: it tells whether judges favour a side")
+    if not moved:
+        asks.append(
+            "add the column rater: it tells who errs, and whether one rater decides too much"
+        )
+    return asks
 
 
 def _of_raters(agreement: RaterAgreement, error_rate: float) -> list[str]:
@@ -149,9 +134,3 @@ def _of_raters(agreement: RaterAgreement, error_rate: float) -> list[str]:
                 f"(log-odds {rater['bias']:+.2f})"
             )
     return striking
-
-
-def _left_out(inputs: Inputs) -> list[str]:
-    """Return lines on what was left out, but of single lines, and of raters named elsewhere."""
-    dropped = {**inputs.log.dropped, **inputs.fit.dropped, REASON: 0}
-    return left_out({reason: n for reason, n in dropped.items() if ": " not in reason})

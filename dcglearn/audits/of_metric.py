@@ -18,68 +18,43 @@ from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import ASSUMED
 
+SENTENCES = {
+    "check the log": "check the grades and the verdicts first, not the metric: no metric is shown "
+    "to order these pairs better than a coin",
+    "change": "change from {} to the learned DCG",
+    "keep": "keep {}",
+    "judge more": "judge more before you change {}",
+}
+"""The headline of each verdict, with a place for the name of the metric in use."""
+
 
 def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> Section:
     """Return whether to keep the metric, change it, or judge more, with what a first screen shows.
 
     `pictures` are the curves, and `later` says what to judge next.
     """
-    comparison, followed = inputs.comparison, inputs.followed
-    row = None if isinstance(comparison, str) else comparison[comparison.baseline]
-
-    # nothing to gain, or less than 1% of the judgements, at most
-    alike = not inputs.tells_nothing and inputs.proof.coherent is True
-    little = row is not None and row.high < 0.01 and not inputs.tells_nothing
-    verdict = "judge more"
-    if inputs.tells_nothing:
-        verdict = "check the log"
-    elif followed == "learned":
-        verdict = "change"
-    elif followed == "in use" or alike or little:
-        verdict = "keep"
+    verdict, followed, held_out = _verdict(inputs), inputs.followed, inputs.held_out
 
     # the headline, where people follow one in verdicts of 100
-    where = "where the two metrics differ"
-    sentence = {
-        "check the log": "check the grades and the verdicts first, not the metric: no metric is "
-        "shown to order these pairs better than a coin",
-        "change": f"change from {inputs.name} to the learned DCG",
-        "keep": f"keep {inputs.name}",
-        "judge more": f"judge more before you change {inputs.name}",
-    }[verdict]
-    if not isinstance(comparison, str) and followed:
-        share = comparison.with_learned if followed == "learned" else 1 - comparison.with_learned
-        theirs = "the learned DCG" if followed == "learned" else inputs.name
-        sentence += f": {where}, {100 * share:.0f} of 100 verdicts go with {theirs}"
+    sentence = SENTENCES[verdict].format(inputs.name)
+    if held_out is not None and followed:
+        share, theirs = held_out.with_learned, LEARNED
+        if followed == "in use":
+            share, theirs = 1 - share, inputs.name
+        sentence += (
+            f": where the two metrics differ, {100 * share:.0f} of 100 verdicts go with {theirs}"
+        )
 
-    # why, and what could be gained at most
-    notes = []
-    if alike:
-        notes.append("it orders all lists as the learned DCG does: nothing would change")
-    elif isinstance(comparison, str):
-        notes.append(f"not known which metric people follow: {comparison}")
-    elif not inputs.tells_nothing:
-        notes.append(comparison.whom)
-    if verdict == "keep" and row is not None and not followed and not alike:
-        most = max(100 * row.high, 0)
-        notes.append(f"at most {most:.1f} percentage points could be gained")
+    # when it is said, and of what
     last = None if inputs.log.time is None else max(inputs.log.time)[:10]
     date = _today()
-    notes.append(f"audited on {date}{f'; the last judgement is of {last}' if last else ''}")
-
-    # what the first screen shows beside them
+    dates = f"audited on {date}{f'; the last judgement is of {last}' if last else ''}"
+    numbers = {"verdict": verdict, "name": inputs.name, "followed": followed}
     return Section(
         sentence,
-        notes,
-        numbers={
-            "verdict": verdict,
-            "name": inputs.name,
-            "followed": followed,
-            "alike": alike,
-            "row": row,
-            "date": date,
-            "last": last,
-        },
+        [*_why(inputs, verdict), dates],
+        numbers=numbers | {"date": date, "last": last},
+        # what the first screen shows beside them
         pictures=pictures,
         figures=_figures(inputs),
         todo=later.sentence,
@@ -87,27 +62,54 @@ def verdict_section(inputs: Inputs, pictures: list[Fields], later: Section) -> S
     )
 
 
+def _verdict(inputs: Inputs) -> str:
+    """Return the verdict: to keep, where the learned DCG is ahead by less than 1% at most, too."""
+    if inputs.tells_nothing:
+        return "check the log"
+    if inputs.followed == "learned":
+        return "change"
+    keep = inputs.followed == "in use" or inputs.alike or _most_gained(inputs) < 0.01
+    return "keep" if keep else "judge more"
+
+
+def _most_gained(inputs: Inputs) -> float:
+    """Return the most that the learned DCG is ahead, at the upper end of its interval."""
+    held_out = inputs.held_out
+    return float("inf") if held_out is None else held_out[held_out.baseline].high
+
+
+def _why(inputs: Inputs, verdict: str) -> list[str]:
+    """Return why, and what could be gained at most where nobody is shown to follow a metric."""
+    if inputs.tells_nothing:
+        return []
+    if inputs.alike:
+        return ["it orders all lists as the learned DCG does: nothing would change"]
+    if inputs.held_out is None:
+        return [f"not known which metric people follow: {inputs.comparison}"]
+    notes = [inputs.held_out.whom]
+    if verdict == "keep" and not inputs.followed:
+        most = max(100 * _most_gained(inputs), 0)
+        notes.append(f"at most {most:.1f} percentage points could be gained")
+    return notes
+
+
 def _figures(inputs: Inputs) -> list[tuple[str, str]]:
     """Return up to three figures, each with what it is: shares of held-out verdicts, and the log.
 
     Verdicts where the two metrics differ are told of only if people are shown to follow one.
     """
-    log, comparison, figures = inputs.log, inputs.comparison, []
-    if not isinstance(comparison, str):
-        learned, in_use = comparison.rows[0].share, comparison[comparison.baseline].share
-        held_out = f"of {comparison.n_held_out:,} held-out verdicts are ordered as people did"
-        figures.append(
-            (
-                f"{learned:.0%} against {in_use:.0%}",
-                f"{held_out} by the learned DCG, and by {inputs.name}",
-            )
-        )
+    log, held_out, figures = inputs.log, inputs.held_out, []
+    if held_out is not None:
+        learned, in_use = held_out.rows[0].share, held_out[held_out.baseline].share
+        shares = f"{learned:.0%} against {in_use:.0%}"
+        of = f"of {held_out.n_held_out:,} held-out verdicts are ordered as people did"
+        figures.append((shares, f"{of} by {LEARNED}, and by {inputs.name}"))
 
-        # of those that tell the two metrics apart
-        if comparison.followed:
-            where = f"where the two differ ({comparison.apart:,} held-out verdicts)"
-            share = f"{100 * comparison.with_learned:.0f} of 100"
-            figures.append((share, f"verdicts go with the learned DCG, {where}"))
+    # of those that tell the two metrics apart
+    if held_out is not None and held_out.followed:
+        where = f"where the two differ ({held_out.apart:,} held-out verdicts)"
+        share = f"{100 * held_out.with_learned:.0f} of 100"
+        figures.append((share, f"verdicts go with {LEARNED}, {where}"))
     judged = "judgements" if log.ratings is None else "ratings"
     return [*figures, (number_of(log.n_judgements, judged, ","), contents(log))]
 
@@ -121,10 +123,9 @@ def _today() -> str:
 
 def held_out_parts(inputs: Inputs) -> dict[str, Finding]:
     """Return the comparison on held-out pairs, and what belongs to it, by part of the audit."""
-    comparison = inputs.comparison
-    if isinstance(comparison, str):
-        return {"new judgements": Section(comparison)}
-    return comparison.by_part
+    if inputs.held_out is None:
+        return {"new judgements": Section(str(inputs.comparison))}
+    return inputs.held_out.by_part
 
 
 def disagreement_section(inputs: Inputs) -> Section:
@@ -134,7 +135,7 @@ def disagreement_section(inputs: Inputs) -> Section:
     """
     if inputs.tells_nothing:
         return Section(f"not told: the learned DCG is {ASSUMED}")
-    log, comparison = inputs.pairs, inputs.comparison
+    log, held_out = inputs.pairs, inputs.held_out
     metrics = {LEARNED: inputs.dcg, inputs.name: inputs.baseline}
 
     # prove or refute
@@ -151,29 +152,21 @@ def disagreement_section(inputs: Inputs) -> Section:
         pair["lists"] = pair["lists"].tolist()
 
     # how often, and how many held-out judgements tell
-    judgements = 0 if isinstance(comparison, str) else comparison.apart
-    if proof.coherent:
-        sentence = f"{LEARNED} and {inputs.name} can never disagree: they order all lists alike"
-    else:
-        told = "; no judgement of the log is on such a pair: ask for some"
+    judgements = 0 if held_out is None else held_out.apart
+    both = f"{LEARNED} and {inputs.name}"
+    sentence = f"{both} can never disagree: they order all lists alike"
+    if not proof.coherent:
+        told = "no judgement of the log is on such a pair: ask for some"
         if judgements:
-            told = f"; {judgements:,} held-out judgements are on such pairs"
+            told = f"{judgements:,} held-out judgements are on such pairs"
         of_pairs = "pairs of the same grades" if proof.rankings.reordered else "all pairs of lists"
-        order = f"{LEARNED} and {inputs.name} order {100 * share:.1f}% of {of_pairs}"
-        sentence = f"{order} differently{told}"
-    unproven = "it is not proven whether they can disagree at all"
-    numbers: Fields = {
-        "name": inputs.name,
-        "coherent": proof.coherent,
-        "disagreement": share,
-        "judgements": judgements,
-        "pairs": pairs,
-        "proof": str(proof),
-    }
+        sentence = f"{both} order {100 * share:.1f}% of {of_pairs} differently; {told}"
+    unproven = ["it is not proven whether they can disagree at all"]
+    numbers: Fields = {"coherent": proof.coherent, "disagreement": share, "judgements": judgements}
     return Section(
         sentence,
-        [unproven] if proof.coherent is None else [],
-        numbers=numbers,
+        unproven if proof.coherent is None else [],
+        numbers=numbers | {"pairs": pairs},
         pictures=[_drawn(pair, inputs.log.n_grades) for pair in pairs],
         texts={"The largest disagreement of all lists": str(proof)},
     )
@@ -181,11 +174,11 @@ def disagreement_section(inputs: Inputs) -> Section:
 
 def _drawn(pair: Fields, n_grades: int) -> Fields:
     """Return the picture of two lists on which the metrics disagree."""
-    lists = []
-    for which, grades, mine, theirs in zip(
-        ("first", "second"), pair["lists"], *pair["scores"], strict=True
-    ):
-        lists.append((f"{which}: learned {mine:.3f}, in use {theirs:.3f}", grades))
+    both = zip(("first", "second"), pair["lists"], *pair["scores"], strict=True)
+    lists = [
+        (f"{which}: learned {mine:.3f}, in use {theirs:.3f}", grades)
+        for which, grades, mine, theirs in both
+    ]
     title = "nobody has judged this pair"
     if pair["verdicts"]:
         first, tied, second = pair["verdicts"]
@@ -207,18 +200,15 @@ def disputed(log: Preferences, mine: Grades, theirs: Grades) -> list[Fields]:
     differing = (log.preferred[once] != log.other[once]).sum(axis=1)
     order = np.lexsort((-np.bincount(number)[number[once]], differing))
 
-    # the lists of the first three, and their verdicts
-    weight = log.weights
-    tie = ties_of(log)
-    pairs = []
+    # the lists of the first three, that of the first metric's choice ahead
+    tie, pairs = ties_of(log), []
     for row in once[order][:3]:
-        best, lists = first, np.stack([log.preferred[row], log.other[row]])
+        lists, best = np.stack([log.preferred[row], log.other[row]]), first[row]
         if mine[row] <= 0:
-            best, lists = second, lists[::-1]
+            lists, best = lists[::-1], second[row]
 
         # verdicts for the first, for neither, for the second
-        of, ahead = number == number[row], first == best[row]
+        ahead, judged = first == best, np.where(number == number[row], log.weights, 0.0)
         kinds = (~tie & ahead, tie, ~tie & ~ahead)
-        verdicts = [float(weight[of & kind].sum()) for kind in kinds]
-        pairs.append({"lists": lists, "verdicts": verdicts})
+        pairs.append({"lists": lists, "verdicts": [float(judged[kind].sum()) for kind in kinds]})
     return pairs

@@ -8,25 +8,23 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 
-def main(program: str = "dcglearn", commands: str = "dcglearn.cli.commands") -> None:
-    """Run the `app` of a module as a program.
+def main() -> None:
+    """Run the command line.
 
     Bad input ends with status 2 and one line on standard error, an interrupt with 130.
     """
     # standard streams may be closed
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-    name = program.rsplit(maxsplit=1)[-1]
     if sys.stdout is None:
-        _end(name, 1, "standard output is closed; redirect it to a file or to /dev/null")
+        _end(1, "standard output is closed; redirect it to a file or to /dev/null")
 
     # an interrupt ends quietly wherever it comes
     try:
-        _run(program, name, commands)
+        _run()
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as end:
@@ -43,13 +41,12 @@ def _interrupted() -> None:
     os._exit(130)
 
 
-def _run(program: str, name: str, commands: str) -> None:
-    from importlib import import_module
-
+def _run() -> None:
     import typer
 
+    from dcglearn.cli.commands import app
     from dcglearn.cli.messages import as_options
-    from dcglearn.cli.terminal import escaped_streams, quiet_afterwards
+    from dcglearn.cli.terminal import own_terminal
     from dcglearn.foundation.plain_text import one_line
     from dcglearn.foundation.validation import InputError, shortened
     from dcglearn.kernels import KernelError
@@ -58,67 +55,44 @@ def _run(program: str, name: str, commands: str) -> None:
     os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
     words = [word for word in sys.argv[1:] if not word.startswith("-")]
     usage_error: Any = typer.BadParameter.__mro__[2]  # click's, which typer may ship
-    app = import_module(commands).app
-    with escaped_streams(), _warnings_in_one_line(*words[:1]), quiet_afterwards():
+    with own_terminal(*words[:1]):
         try:
-            sys.exit(app(prog_name=program, standalone_mode=False))
+            sys.exit(app(prog_name="dcglearn", standalone_mode=False))
 
         # words that are no command, option or value
         except usage_error as error:
             message = error.format_message().replace("Value error, ", "")
             if not message:  # the help page is printed
                 sys.exit(error.exit_code)
-            _end(name, error.exit_code, one_line(shortened(message)))
+            _end(error.exit_code, one_line(shortened(message)))
         except typer.Abort:
             raise KeyboardInterrupt from None
 
         # bad input
         except InputError as error:
-            _end(name, 2, as_options(one_line(str(error)), *words[:1]))
+            _end(2, as_options(one_line(str(error)), *words[:1]))
         except MemoryError as error:
             reason = f"there is not enough memory ({error or 'no more is free'})"
-            _end(name, 2, f"{reason}; give less data, or shorter lists (convert --depth)")
+            _end(2, f"{reason}; give less data, or shorter lists (convert --depth)")
 
         # the reader of our pipe has gone
         except BrokenPipeError:
             _drop_output()
             sys.exit(141)
 
-        # failures that no other input would mend
-        except KernelError as error:
-            _end(name, 1, shortened(str(error)))
-        except (RuntimeError, OSError) as error:
+        # failures that no other input would mend; what could not be written stays unwritten
+        except (KernelError, RuntimeError, OSError) as error:
             if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
                 reason = f"{error.filename}: cannot be used ({error.strerror})"
-                _end(name, 2, one_line(shortened(f"{reason}; name another file")))
-            _drop_output()  # what could not be written stays unwritten
-            _end(name, 1, shortened(str(error)))
-
-
-@contextlib.contextmanager
-def _warnings_in_one_line(command: str = "") -> Iterator[None]:
-    """Show the message of a warning alone, without the line of the code that warns."""
-    import warnings
-
-    from dcglearn.cli.messages import as_options
-    from dcglearn.foundation.plain_text import one_line
-
-    before = warnings.formatwarning
-
-    def shown(message: Any, *_: Any) -> str:
-        return f"warning: {as_options(one_line(str(message)), command)}\n"
-
-    warnings.formatwarning = shown  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        warnings.formatwarning = before
+                _end(2, one_line(shortened(f"{reason}; name another file")))
+            _drop_output()
+            _end(1, shortened(str(error)))
 
 
 def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _end(name: str, status: int, message: str) -> None:
-    print(f"{name}: {message}", file=sys.stderr)
+def _end(status: int, message: str) -> NoReturn:
+    print(f"dcglearn: {message}", file=sys.stderr)
     sys.exit(status)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,20 +10,11 @@ import numpy as np
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.options import (
-    Force,
-    Seed,
-    check_outputs,
-    input_option,
-    method_option,
-    option,
-    say,
-    write_log,
-)
-from dcglearn.cli.reading import one_or_all, read_llm, say_reading
-from dcglearn.foundation.files import written_beside
+from dcglearn.cli.options import Force, Seed, input_option, method_option, option, output_to
+from dcglearn.cli.outputs import say, write_log
+from dcglearn.cli.reading import one_or_all, read_llms, read_log
 from dcglearn.foundation.plain_text import left_out, number_of
-from dcglearn.foundation.sources import LINES
+from dcglearn.foundation.sources import LINES, WRITTEN
 from dcglearn.foundation.validation import InputError, suffix_among
 
 if TYPE_CHECKING:
@@ -52,10 +42,8 @@ def ask(
     ] = None,
     output: Annotated[
         Path | None,
-        option(
-            "page.html for people, prompts.jsonl with --model, else a table (.jsonl, .parquet).",
-            "-o",
-            "--output",
+        output_to(
+            "page.html for people, prompts.jsonl with --model, else a table (.jsonl, .parquet)."
         ),
     ] = None,
     log: Annotated[
@@ -87,7 +75,10 @@ def ask(
     ] = None,
     documents: Annotated[
         Path | None,
-        input_option("JSON lines with docno, title and text, of runs or of docs_a and docs_b."),
+        input_option(
+            "JSON lines with docno, title and text, of runs or of docs_a and docs_b; or with query "
+            "and text."
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -107,7 +98,7 @@ def ask(
     read the answers by convert --prompts. In a table, fill in winner (a, b or tie) and append the
     lines to the log; lines left open do not count as judgements.
     """
-    from dcglearn.judge.pages import PAGES, page_names
+    from dcglearn.judge.pages import PAGES, raters_lacking
 
     # the form of the output, and options of another
     is_page = output is not None and output.suffix.lower() in PAGES
@@ -115,18 +106,21 @@ def ask(
         raise InputError("--pages, --redundancy and --checks go with -o page.html")
     if is_page and model is not None:
         raise InputError("--model goes with -o prompts.jsonl")
+
+    # what contradicts itself
     if redundancy > pages:
         raise InputError(
             f"--redundancy {redundancy} --pages {pages}: a page holds each pair once; give "
             f"--pages {redundancy} or more, or a lower --redundancy"
         )
+    if output is not None and not is_page:
+        forms = (WRITTEN, "logs") if model is None else (LINES, "prompts")
+        suffix_among(output, *forms)
 
     # a table
-    inputs = [*(candidates or ()), qrels, documents, log, llm]
     if not is_page and model is None:
         if documents:
             raise InputError("--documents is for pages and prompts, not for a table")
-        check_outputs(force=force, log=output, inputs=inputs)
         questions = _questions(candidates or [], qrels, log, llm, n or PER_TABLE, seed)
         number = number_of(len(questions), "questions")
         contents = f"{number}; fill in winner and append to the log"
@@ -136,16 +130,11 @@ def ask(
     # pairs with what is shown of them
     if output is None:
         raise InputError("prompts are written to a file, with their pairs beside: -o prompts.jsonl")
-    names = page_names(output, pages) if is_page else _prompt_files(output)
-    check_outputs(*names, force=force, inputs=inputs)
     pairs = _candidates(candidates or [], qrels, documents)
-    for line in [*(_candidate_lines(pairs) if is_page else ()), *left_out(pairs.dropped)]:
+    for line in [*(pairs.about if is_page else ()), *left_out(pairs.dropped)]:
         say(line)
 
     # those that too few raters have judged
-    from dcglearn.judge.pages import raters_lacking
-    from dcglearn.trust.next_pairs import most_informative
-
     judged, _, fit = _judgements(log, llm, pairs.n_grades)
     lacking = raters_lacking(pairs, judged, redundancy)
     left = np.flatnonzero(lacking)
@@ -153,16 +142,17 @@ def ask(
         raise InputError("every pair is judged already; give more candidates or --redundancy")
 
     # of them the most telling
-    if is_page and n is None:
-        n = max(PER_PAGE * pages // redundancy, 1)
-    if n is not None:
-        n_grades = max(pairs.n_grades, 0 if judged is None else judged.n_grades)
+    n = n or (max(PER_PAGE * pages // redundancy, 1) if is_page else len(left))
+    if n < len(left) or is_page:
+        from dcglearn.trust.next_pairs import most_informative
+
+        n_grades = pairs.n_grades if judged is None else judged.n_grades
         left = left[most_informative(judged, pairs.lists[left], n, fit, n_grades)[1]]
-    if is_page:
-        dealt = _Dealt(left, lacking[left].tolist(), pages, checks, seed)
-        _write_pages(pairs, dealt, names, force=force)
-    elif model is not None:
-        _write_prompts(pairs, left, names, model, force=force)
+    if model is None:
+        dealt = {"chosen": left, "n_raters": lacking[left].tolist(), "n_pages": pages}
+        _write_pages(pairs, output, force, **dealt, checks=checks, random_state=seed)
+    else:
+        _write_prompts(pairs, left, output, model, force=force)
 
 
 def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> Candidates:
@@ -170,7 +160,7 @@ def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> 
     from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
     if qrels is None and len(files) == 1:
-        return read_candidates(files[0], documents=documents)
+        return read_candidates(files[0], documents)
     if qrels is None or len(files) != 2:
         raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
     return candidates_from_runs(qrels, files, documents)
@@ -179,28 +169,26 @@ def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> 
 def _judgements(
     log: str | None, llm: str | None, n_grades: int = 0
 ) -> tuple[Preferences | None, Preferences | None, Fit | None]:
-    """Return people's judgements, a machine's, and a fit to both, where they are given.
+    """Return people's judgements, an LLM judge's, and a fit to both, where they are given.
 
     The judgements have at least `n_grades` grades.
     """
-    judged = None if log is None else dl.read_preferences(log)
-    if judged is not None:
-        say_reading(judged.recognised)
-    if judged is not None and judged.n_grades < n_grades:
-        judged = judged.rescaled(n_grades)
-
-    if llm is None:
-        return judged, None, None
-    if judged is None:
+    if log is None and llm is not None:
         raise InputError(
             "--llm goes with --log: people's verdicts say how far to follow the LLM judge's"
         )
+    if log is None:
+        return None, None, None
+    judged = read_log([log])
+    judged = judged.rescaled(max(judged.n_grades, n_grades))
+    if llm is None:
+        return judged, None, None
 
+    # the LLM judge's are followed as far as people agree
     from dcglearn.learning.options import DCGOptions
     from dcglearn.trust.fit_learner import fit_learner
 
-    # the machine's are followed as far as people agree
-    verdicts = read_llm(llm, judged.n_grades)
+    verdicts = read_llms([llm], judged.n_grades)
     return judged, verdicts, fit_learner(judged, DCGOptions(n_grades=judged.n_grades, llm=verdicts))
 
 
@@ -213,90 +201,49 @@ def _questions(
     judged, verdicts, fit = _judgements(log, llm)
     n_grades = None
 
-    # the pairs to choose from: candidates, the machine's pairs, or lists that are made
-    pool: Any
+    # the pairs to choose from: candidates, the LLM judge's pairs, or lists that are made
+    pool: Any = verdicts
     if qrels is not None:
         pairs = _candidates(files, qrels, None)
         pool, n_grades = pairs.lists, pairs.n_grades
     elif files:
         pool = dl.io.read_questions(one_or_all(files))
-    elif verdicts is not None:
-        pool = verdicts
-    elif judged is not None:
+    elif judged is not None and verdicts is None:
         pool = generated_lists(judged, N_GENERATED, random_state=seed)
-    else:
+
+    # those whose answers would tell most
+    if pool is None:
         raise InputError(
             "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
         )
     return dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
 
 
-@dataclass(frozen=True)
-class _Dealt:
-    """The numbers of the pairs to ask, the raters each lacks, and how they are dealt to pages."""
+def _write_pages(pairs: Candidates, output: Path, force: bool, **dealt: Any) -> None:
+    """Write pages, say what each holds, and what to do with what raters hand over."""
+    from dcglearn.judge.pages import asked_by_page, page_names, write_page
 
-    chosen: Any
-    lacking: list[int]
-    pages: int
-    checks: float
-    seed: int
-
-
-def _write_pages(pairs: Candidates, dealt: _Dealt, names: list[Path], *, force: bool) -> None:
-    """Write pages, say what each holds, and what to do with what is handed over."""
-    from dcglearn.judge.pages import asked_by_page, page_of
-
-    how: Any = {"checks": dealt.checks, "random_state": dealt.seed}
-    asked = asked_by_page(pairs, dealt.chosen, dealt.lacking, dealt.pages, **how)
-    names_of = {None: "pairs", "practice": "pairs of practice", "check": "checks of attention"}
-    for name, held in zip(names, asked, strict=True):
-        content = page_of(pairs, held, name.stem)
-        with written_beside(name, force=force) as beside:
-            beside.write_bytes(content)
-
-        # what it holds
-        kinds = Counter(one.known for one in held)
-        counts = [number_of(kinds[kind], names_of[kind]) for kind in names_of if kinds[kind]]
-        say(f"wrote: {name} ({', '.join(counts)}; {len(content) / 1e6:.2f} MB)")
+    pages = asked_by_page(pairs, **dealt)
+    for path, asked in zip(page_names(output, len(pages)), pages, strict=True):
+        say(f"wrote: {path} ({write_page(pairs, asked, path, force=force)})")
     if all(pair.items_a for pair in pairs.pairs):
         say("the pages hold the grades, unseen but readable in their source")
     scale = f" --grades {pairs.n_grades}" if pairs.grade_names is None else ""
     say(f"next: dcglearn learn verdicts-*.jsonl{scale}, with the files that raters hand over")
 
 
-def _prompt_files(output: Path) -> list[Path]:
-    """Return the files of prompts: the prompts, and their pairs."""
-    from dcglearn.judge.prompts import pairs_beside
-
-    suffix_among(output, LINES, "prompts")
-    return [output, pairs_beside(output)]
-
-
 def _write_prompts(
-    pairs: Candidates, chosen: Any, names: list[Path], model: str, *, force: bool
+    pairs: Candidates, chosen: Any, output: Path, model: str, *, force: bool
 ) -> None:
-    """Write two prompts for each pair, and say how their answers are read."""
-    from dcglearn.judge.prompts import write_prompts
+    """Write two prompts for each chosen pair, and say how their answers are read."""
+    from dcglearn.judge.prompts import pairs_beside, write_prompts
 
     # a name with a slash may be one of a provider's own
     shape, _, name = model.partition("/")
     if shape not in SHAPES:
         shape, name = SHAPES[0], model
     asked = replace(pairs, pairs=tuple(pairs.pairs[number] for number in chosen))
-    output, beside = names
     write_prompts(asked, output, shape=shape, model=name, force=force)
     say(f"wrote: {output} ({2 * len(asked):,} prompts)")
-    say(f"wrote: {beside}")
+    say(f"wrote: {pairs_beside(output)}")
     say(f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl")
-
-
-def _candidate_lines(pairs: Candidates) -> list[str]:
-    """Return lines on the candidates of a page."""
-    queries = len({pair.query for pair in pairs.pairs})
-    bare = sum(pair.items_a is None for pair in pairs.pairs)
-    shown = "raters see grades alone; --documents, or items_a and items_b, show more"
-    return [
-        f"candidates: {number_of(len(pairs), 'pairs')}, {number_of(queries, 'queries')}; "
-        f"{number_of(pairs.depth, 'positions')}, {number_of(pairs.n_grades, 'grades')}",
-        *([f"without documents: {number_of(bare, 'pairs')}, of which {shown}"] if bare else []),
-    ]

@@ -1,21 +1,19 @@
 """The program `app` and its twelve commands, each with examples of its use."""
 
 import platform
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from dcglearn.cli.ask import ask
-from dcglearn.cli.audit import audit
-from dcglearn.cli.coherence import coherence
+from dcglearn.cli.convert import convert
 from dcglearn.cli.evaluate import compare, evaluate, gate
-from dcglearn.cli.learn import learn
-from dcglearn.cli.logs import convert
+from dcglearn.cli.learn import audit, learn
+from dcglearn.cli.metrics import coherence, export, show
 from dcglearn.cli.options import output_option
+from dcglearn.cli.outputs import check_outputs
 from dcglearn.cli.rankers import rank, train
-from dcglearn.cli.saved import export, show
 from dcglearn.cli.terminal import show_log
 from dcglearn.foundation.version import __version__
 
@@ -66,21 +64,28 @@ COMMANDS: dict[str, dict[Any, str]] = {
 
 
 class Command(TyperCommand):
-    """A command that refuses an option of one value that is given again."""
+    """A command that refuses what cannot work before it runs.
+
+    That is an option of one value that is given again, and an output that cannot be written.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse options and arguments."""
-        _refuse_repeated(self.make_parser(ctx).parse_args(args=[*args])[2])
+        given: Any = self.make_parser(ctx).parse_args(args=[*args])[2]
+        single = [
+            one
+            for one in given
+            if one.param_type_name == "option" and not (one.multiple or one.is_flag or one.count)
+        ]
+        for i, one in enumerate(single):
+            if one in single[:i]:
+                raise typer.BadParameter(f"{one.opts[-1]} is given twice, and takes one value")
         return list(super().parse_args(ctx, args))
 
-
-def _refuse_repeated(given: Sequence[Any]) -> None:
-    """Raise a usage error for an option of one value that is given again."""
-    options = [one for one in given if one.param_type_name == "option"]
-    single = [one for one in options if not (one.multiple or one.is_flag or one.count)]
-    for i, one in enumerate(single):
-        if one in single[:i]:
-            raise typer.BadParameter(f"{one.opts[-1]} is given twice, and takes one value")
+    def invoke(self, ctx: Any) -> None:
+        """Check the outputs, and run the command."""
+        check_outputs(ctx.params)
+        super().invoke(ctx)
 
 
 def _print_version(asked: bool) -> None:

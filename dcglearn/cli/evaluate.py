@@ -2,12 +2,11 @@
 
 import contextlib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from dcglearn.cli.options import (
-    RESULTS,
     Columns,
     Force,
     Grades,
@@ -20,29 +19,23 @@ from dcglearn.cli.options import (
     Scale,
     Ties,
     Unjudged,
-    check_outputs,
     joined,
     option,
     output_option,
-    say,
-    write_figure,
-    write_lines,
-    write_results,
-    write_text,
+    output_to,
 )
+from dcglearn.cli.outputs import say, write_figure, write_results, write_text
 from dcglearn.evaluation.explained_values import explain_values
 from dcglearn.evaluation.gate import STATUS
 from dcglearn.evaluation.ranked import NoOverlapError
 from dcglearn.evaluation.run_values import evaluate as evaluated
-from dcglearn.evaluation.system_tests import SystemComparison, compare_systems
-from dcglearn.foundation.finding import Finding
+from dcglearn.evaluation.system_tests import compare_systems
+from dcglearn.foundation.finding import FORMS, Finding
 from dcglearn.foundation.plain_text import spreadsheet
-from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.metrics.reading import metric_or_name
-from dcglearn.metrics.textbook import is_metric_file
+from dcglearn.foundation.validation import Fields, InputError, suffix_among
 from dcglearn.plots import forest_figure
-from dcglearn.reading.judgements import read_judgements
-from dcglearn.reading.runs import read_both
+from dcglearn.reading.judgements import Judgements, read_judgements
+from dcglearn.reading.runs import Run, read_both
 
 Judged = Annotated[
     str,
@@ -81,18 +74,15 @@ def evaluate(
     grades: Grades = None,
     output: Annotated[
         Path | None,
-        option(
-            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv, .tsv, .jsonl.",
-            "-o",
-            "--output",
+        output_to(
+            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv, .tsv, .jsonl."
         ),
     ] = None,
     force: Force = False,
 ) -> None:
     """Evaluate runs under any number of metrics in one pass."""
-    inputs = [qrels, *runs, *metric, against]
-    forms = BY_QUERY if by_query else RESULTS
-    check_outputs(output, force=force, forms=forms, inputs=inputs)
+    if output is not None:
+        suffix_among(output, BY_QUERY if by_query else FORMS, "results")
     settings = _settings(raw, ties, unjudged)
     if against is not None and (by_query or settings != _settings(False, "docno-desc", "worst")):
         raise InputError(
@@ -100,23 +90,25 @@ def evaluate(
             "and --unjudged"
         )
 
-    # read, evaluate, and write means or values by query
-    metrics = _metrics(metric)
-    how: Fields = {"columns": joined(columns), "n_grades": grades, "scale": scale}
-    read = read_both(qrels, runs, **how)
+    # read, and find what explains other values, or the means
+    read = read_both(qrels, runs, columns=joined(columns), n_grades=grades, scale=scale)
     if against is not None:
-        found: Finding = explain_values(against, *read, metrics)
-        write_results("", {"against": found}, output, force=force)
+        explained = explain_values(against, *read, metric)
+        write_results("", {"against": explained}, output, force=force)
         return
-    evaluation = evaluated(*read, metrics, **settings)
+    evaluation = evaluated(*read, metric, **settings)
     if not by_query:
         write_results("", {"values": evaluation}, output, force=force)
         return
+
+    # values by query
     frame = evaluation.by_query()
     suffix = ".tsv" if output is None else output.suffix.lower()
-    text = frame.write_ndjson() if suffix == ".jsonl" else ""
-    text = text or spreadsheet(frame, "," if suffix == ".csv" else "\t")
-    write_lines([text], output, force=force)
+    if suffix == ".jsonl":
+        text = frame.write_ndjson()
+    else:
+        text = spreadsheet(frame, "," if suffix == ".csv" else "\t")
+    write_text(text.rstrip("\n"), output, force=force)
 
 
 def compare(
@@ -142,23 +134,19 @@ def compare(
     Below the tests stand the ranks that the queries leave open. Under several metrics, it also says
     how each orders the systems, and which differences of the orders are more than chance.
     """
-    inputs = [qrels, *runs, *metric, llm_qrels]
-    check_outputs(output, force=force, forms=RESULTS, picture=plot, inputs=inputs)
-    settings, how = _settings(raw, ties, unjudged), _reading(columns, grades)
-    metrics, read = _metrics(metric), read_both(qrels, runs, **how)
-    compared = compare_systems(
-        *read, metrics, baseline=baseline, level=level, llm=_llm(llm_qrels, how), **settings
-    )
+    settings = _settings(raw, ties, unjudged)
+    read, llm = _read(qrels, runs, llm_qrels, columns, grades)
+    compared = compare_systems(*read, metric, baseline=baseline, level=level, llm=llm, **settings)
 
     # ranks are of people's judgements alone, and orders of several metrics
     results: dict[str, Finding] = {"comparison": compared}
-    if llm_qrels is None:
+    if llm is None:
         results["ranks"] = compared.ranks
-    if llm_qrels is None and len(metrics) > 1:
+    if llm is None and len({*metric}) > 1:
         from dcglearn.coherence.order_of_systems import system_order
 
-        evaluated_so = {name: settings[name] for name in settings.keys() - {"bounds"}}
-        results["order"] = system_order(*read, metrics, level=level, **evaluated_so)
+        del settings["bounds"]
+        results["order"] = system_order(*read, metric, level=level, **settings)
     write_results("Comparison of systems", results, output, force=force)
     write_figure(lambda: forest_figure(compared), plot, force=force)
 
@@ -204,17 +192,15 @@ def gate(
     The status is 0 for pass, 1 for fail, 3 for unknown, such as with fewer topics than can decide,
     and 2 for bad input. Both rules are one-sided, at half of one minus the level.
     """
-    inputs = [qrels, *runs, *metric, llm_qrels]
-    check_outputs(output, force=force, forms=RESULTS, report=junit, inputs=inputs)
-    settings, how = _settings(raw, ties, unjudged), _reading(columns, grades)
+    settings = _settings(raw, ties, unjudged)
+    read, llm = _read(qrels, runs, llm_qrels, columns, grades)
     try:
-        read = read_both(qrels, runs, **how)
-        compared: SystemComparison = compare_systems(
-            *read, _metrics(metric), level=level, llm=_llm(llm_qrels, how), **settings
-        )
+        compared = compare_systems(*read, metric, level=level, llm=llm, **settings)
     except NoOverlapError as error:
         write_text(f"Unknown: {error}", None, force=force)
         raise typer.Exit(STATUS["unknown"]) from None
+
+    # the decision, and what it rests on
     decision = compared.gate(min_difference, rule, at_least)
     write_results(
         "May it replace?", {"decision": decision, "comparison": compared}, output, force=force
@@ -238,20 +224,15 @@ def _settings(raw: bool, ties: str, unjudged: str) -> Fields:
     return {"normalise": not raw, "ties": ties, "unjudged": counted, "bounds": bounds}
 
 
-def _reading(columns: list[str], grades: int | None) -> Fields:
-    return {"columns": joined(columns), "n_grades": grades}
-
-
-def _metrics(names: list[str]) -> Fields:
-    """Return the metrics of files, and names as they are, by file or name."""
-    return {name: metric_or_name(name) if is_metric_file(name) else name for name in names}
-
-
-def _llm(path: str | None, how: Fields) -> Any:
-    """Return an LLM's judgements, read as people's are; columns need not be theirs."""
+def _read(
+    qrels: str, runs: list[str], llm_qrels: str | None, columns: list[str], grades: int | None
+) -> tuple[tuple[Judgements, list[Run]], Judgements | None]:
+    """Return people's judgements and the runs, and an LLM's, to which not all columns belong."""
+    own = joined(columns)
+    read = read_both(qrels, runs, columns=own, n_grades=grades)
+    if llm_qrels is None:
+        return read, None
     from dcglearn.reading.documents import own_columns
 
-    if path is None:
-        return None
-    own = own_columns(how["columns"], is_shared=True)
-    return read_judgements(path, n_grades=how["n_grades"], columns=own)
+    own_of_llm = own_columns(own, is_shared=True)
+    return read, read_judgements(llm_qrels, n_grades=grades, columns=own_of_llm)

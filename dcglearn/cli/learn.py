@@ -1,37 +1,47 @@
-"""``dcglearn learn``: a DCG of a log, and six sentences on how far to trust it."""
+"""``dcglearn learn`` and ``dcglearn audit``: a DCG of a log, and what the log says of metrics."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import shlex
+import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import dcglearn as dl
 from dcglearn.cli.options import (
     AsIs,
     Columns,
     Force,
     Grades,
     InUse,
-    Llm,
+    Llms,
     Logs,
+    Output,
     Plot,
     Ratings,
     Seed,
-    check_outputs,
+    joined,
     method_option,
     option,
-    say,
-    write_figure,
+    output_option,
+    output_to,
 )
-from dcglearn.cli.reading import read_llm, read_log
+from dcglearn.cli.outputs import save, write_figure
+from dcglearn.cli.reading import one_or_all, read_llms, read_log
 from dcglearn.cli.terminal import log_is_shown
-from dcglearn.foundation.findings import Report
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.inputs import expand_paths, read_bytes
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
+from dcglearn.metrics.textbook import is_metric_file
+
+if TYPE_CHECKING:
+    from dcglearn.foundation.finding import Finding
 
 NO_METRIC = {
     ".html", ".htm", ".md", ".txt", ".csv", ".tsv", ".xlsx", ".parquet", ".gz", ".zip",
@@ -40,14 +50,23 @@ NO_METRIC = {
 """Suffixes of reports, tables, packed files and pictures, by which no metric is written."""
 
 
+def _holds_metric(path: Path) -> None:
+    """Raise InputError if a path has the suffix of something else."""
+    if path.suffix.lower() in NO_METRIC:
+        raise InputError(
+            f"{path}: -o holds the metric as JSON; `dcglearn audit LOG -o page.html` writes the "
+            "report, --plot a picture"
+        )
+
+
 def learn(
     log: Logs,
     output: Annotated[
         Path | None,
-        option("Write the DCG here, as JSON; else to standard output.", "-o", "--output"),
+        output_to("Write the DCG here, as JSON; else to standard output.", _holds_metric),
     ] = None,
     metric: InUse = BASELINE,
-    llm: Llm = None,
+    llm: Llms = [],
     method: Annotated[
         Literal["dcg", "qp", "qp-hamming", "qp-log"],
         method_option("dcg: gains and discounts; qp: the paper's QP, by its margin."),
@@ -72,37 +91,27 @@ def learn(
     force: Force = False,
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
-    # files that cannot be read or written
-    if output is not None and output.suffix.lower() in NO_METRIC:
-        raise InputError(
-            f"{output}: -o holds the metric as JSON; `dcglearn audit LOG -o page.html` writes the "
-            "report, --plot a picture"
-        )
-    check_outputs(output, force=force, picture=plot, inputs=[*log, metric, llm])
+    # a metric of another kind, and options that contradict each other
     metric_or_name(metric, accept=ONLY_DCG)
-
-    # options that contradict each other
     if bands == 1:
         raise InputError("--bands 1: give 2 or more; 200 is enough")
     if C is not None and method == "dcg":
         raise InputError("--C goes with --method qp")
-    if llm is not None and method != "dcg":
+    if llm and method != "dcg":
         raise InputError("--llm goes with --method dcg")
     weight = _weight(C)
 
     # what was read is said before the rest is loaded
     judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
-    from dcglearn.audits.audit import FIRST, HEADINGS, parts_of_fit
+    from dcglearn.audits.audit import report_of_fit
     from dcglearn.audits.inputs import Inputs
     from dcglearn.plots import banded_figure, learned_figure
     from dcglearn.trust.coins import NO_SIGNAL
 
     # learn, and say how far to trust it
-    verdicts = None if llm is None else read_llm(llm, judged.n_grades)
+    verdicts = read_llms(llm, judged.n_grades)
     inputs = Inputs.of(judged, metric, seed, llm=verdicts, method=method, C=weight, n_draws=bands)
-    n, what = judged.n_judgements, "judgements" if judged.ratings is None else "ratings"
-    title = f"What {number_of(n, what, ',')} {'says' if n == 1 else 'say'} of gains and discounts"
-    report = Report(title, parts_of_fit(inputs), HEADINGS, printed=(*FIRST, "LLM judge"))
+    report = report_of_fit(inputs)
     text = report.in_full if log_is_shown() else str(report)
 
     # a log that tells nothing leaves no metric
@@ -111,11 +120,10 @@ def learn(
         raise InputError(f"{NO_SIGNAL} No metric is written; --as-is writes it all the same")
 
     # the metric, the sentences, and the picture, which may fail
-    if output is not None:
-        inputs.dcg.save(output, force=force)
-        say(f"wrote: {output}")
-    else:
+    if output is None:
         typer.echo(json.dumps(inputs.dcg.to_dict(), allow_nan=False))
+    else:
+        save(inputs.dcg, output, force=force)
     typer.echo(text, err=output is None)
 
     def figure() -> Any:
@@ -133,12 +141,95 @@ def learn(
 
 def _weight(C: str | None) -> float | str:
     """Return the weight of violated pairs, or "auto"; raise InputError for anything else."""
-    if C in (None, "auto"):
-        return C or 1.0
-    try:
-        weight = float(C or 0)
-    except ValueError:
-        weight = 0.0
-    if not 0 < weight < float("inf"):
-        raise InputError(f"--C {C}: give a positive number, or auto")
-    return weight
+    if C == "auto":
+        return C
+    with contextlib.suppress(ValueError):
+        weight = 1.0 if C is None else float(C)
+        if 0 < weight < float("inf"):
+            return weight
+    raise InputError(f"--C {C}: give a positive number, or auto")
+
+
+def audit(
+    log: Logs,
+    output: Output = None,
+    metric: InUse = BASELINE,
+    labels: Annotated[
+        list[str],
+        option(
+            "Whose grades of documents do people follow? A file for each grader, or one with a "
+            "column grader; LOG holds lists of documents. Nothing else is audited then.",
+            metavar="[NAME=]FILE",
+        ),
+    ] = [],
+    qrels: Annotated[
+        str | None, option("Judgements of the runs' documents.", metavar="FILE")
+    ] = None,
+    run: Annotated[
+        list[str], option("A run whose documents --qrels judges; repeat for several.")
+    ] = [],
+    llm: Llms = [],
+    anonymous: Annotated[
+        bool, output_option("Numbers instead of the names of raters and queries.", "--anonymous")
+    ] = False,
+    ratings: Ratings = False,
+    columns: Columns = [],
+    grades: Grades = None,
+    as_is: AsIs = False,
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Audit a metric on one page: how well it follows users, where it errs, and what to do next."""
+    metric_or_name(metric, accept=ONLY_DCG)
+    if bool(run) != (qrels is not None):
+        raise InputError("--run and --qrels go together: runs, and judgements of their documents")
+    if labels and run:
+        raise InputError("--labels compares graders alone: leave out --run and --qrels")
+
+    # compare whose grades people follow, or read the log
+    if labels:
+        result = _graders_compared(log, labels, metric, columns, seed)
+    else:
+        made = _made([*log, *run, *llm, qrels, metric if is_metric_file(metric) else None])
+        judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
+
+        # and audit
+        result = dl.audit(
+            judged,
+            metric,
+            llm=read_llms(llm, judged.n_grades),
+            judgements=qrels,
+            runs=run or None,
+            anonymous=anonymous,
+            random_state=seed,
+            made=made,
+        )
+
+    # write the page, and print the sentences
+    if output is not None:
+        save(result, output, force=force)
+    typer.echo(str(result))
+
+
+def _made(files: list[str | None]) -> dict[str, str]:
+    """Return how a page was made: the command, and the digest of every file."""
+    made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
+    for file in expand_paths([*filter(None, files)], "**/*"):
+        if str(file) != "-":
+            made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
+    return made
+
+
+def _graders_compared(
+    log: list[str], labels: list[str], metric: str, columns: list[str], seed: int
+) -> Finding:
+    """Return whose grades people follow; a file without ``NAME=`` is named by itself."""
+    words = [word.partition("=") for word in labels]
+    graders = {name if mark else Path(name).stem: file or name for name, mark, file in words}
+    if len(graders) < len(labels):
+        raise InputError("--labels: two graders have one name; give --labels NAME=FILE")
+
+    # one file may hold several graders
+    alone = labels[0] if len(labels) == 1 and not words[0][1] else None
+    how: Any = {"columns": joined(columns), "random_state": seed}
+    return dl.compare_graders(one_or_all(log), alone or graders, metric, **how)

@@ -6,8 +6,9 @@ import shlex
 from functools import partial
 
 OPTION = re.compile(
-    r"(?<![\w/.])(columns|winner_words|scale|n_grades|depth|pad|sides|as_is|skip_bad|unjudged)="
-    r"(\{(?:'[^']*'|\"[^\"]*\"|[^'\"}])*\}|\[[^\]]*\]|'[^']*'|[0-9]+|True|)"
+    r"(?<![\w/.])(columns|winner_words|scale|n_grades|depth|pad|sides|as_is|skip_bad|unjudged|ties)"
+    "="
+    r"(\{(?:'[^']*'|\"[^\"]*\"|[^'\"}])*\}|\[[^\]]*\]|'[^']*'|\"[^\"]*\"|[0-9]+|True|)"
     r"( \(--[^)]*\))?(?=\W|$)"
 )
 """A keyword of a reader with its value, if it has one, and the option that is named beside it."""
@@ -17,9 +18,9 @@ READING = {
     "convert": "columns winner_words scale depth sides as_is",
     "learn": "columns n_grades as_is",
     "audit": "columns n_grades as_is",
-    "evaluate": "columns scale n_grades unjudged",
-    "compare": "columns n_grades unjudged",
-    "gate": "columns n_grades unjudged",
+    "evaluate": "columns scale n_grades unjudged ties",
+    "compare": "columns n_grades unjudged ties",
+    "gate": "columns n_grades unjudged ties",
     "train": "n_grades",
     "rank": "n_grades",
     "ask": "",

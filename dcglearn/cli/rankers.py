@@ -5,27 +5,20 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.options import (
-    Force,
-    Grades,
-    Seed,
-    check_outputs,
-    method_option,
-    option,
-    say,
-    write_lines,
-)
-from dcglearn.cli.saved import most_important
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.audits.section import Section
+from dcglearn.cli.metrics import most_important
+from dcglearn.cli.options import Force, Grades, Seed, method_option, option, output_to
+from dcglearn.cli.outputs import save, say, write_text
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Fields, InputError, PolarsFrame, errors_in
+from dcglearn.foundation.validation import Fields, InputError, errors_in
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.names import MetricName
 from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name, read_metric
@@ -34,7 +27,6 @@ from dcglearn.metrics.textbook import has_textbook_gains
 
 if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries
-    from dcglearn.rankers.ranker import Ranker
 
 LOSSES = {
     "approx-ndcg": "ApproxNDCG",
@@ -49,6 +41,9 @@ LOSSES = {
 
 OWN = {"rsrank": "LinearRanker", "ranksvm": "RankSVMRanker", "ridge": "RidgeRanker"}
 """Objectives of linear models alone, and the class of each."""
+
+SET = ("loss", "metric", "random_state")
+"""Parameters that other options set."""
 
 PATIENCE = 50
 """Trees without a better value on validation data after which no more are grown."""
@@ -97,53 +92,49 @@ def train(
 ) -> None:
     """Train a ranker against a metric: a linear model or boosted trees."""
     # refuse what cannot work before the data are read
-    check_outputs(output, force=force, inputs=[data, valid, metric])
     named = metric_or_name(metric, accept=ONLY_DCG)
     objective = objective or ("approx-ndcg" if model == "linear" else "reg-shf-sdcg")
-    make, parameters = _class_of(model, objective), _parameters(parameter)
-    taken = inspect.signature(make).parameters
+    make = _class_of(model, objective)
+    taken, parameters = inspect.signature(make).parameters, _parameters(parameter)
     for name in parameters:
-        if name not in taken or name in ("loss", "metric", "random_state"):
-            known = ", ".join(taken.keys() - {"loss", "metric", "random_state"})
+        if name not in taken or name in SET:
+            known = ", ".join(one for one in taken if one not in SET)
             raise InputError(f"-p {name}: {make.__name__} has no such parameter; it has {known}")
 
     # read the data, those for validation with the same features and scale
-    queries = dl.read_queries(data, n_grades=grades)
-    held: Queries | None = None
+    queries, held = dl.read_queries(data, n_grades=grades), None
+    every = {data: queries}
     if valid is not None:
         held = dl.read_queries(valid, n_grades=grades, n_features=queries.shape[1])
         top = max(queries.n_grades or 1, held.n_grades or 1)
         queries = replace(queries, n_grades=top)
-    every: dict[Any, Queries] = {data: queries} | ({} if held is None else {valid: held})
-    name, dcg = _on_scale(named, metric, every)
+        every = {data: queries, valid: held}
+    dcg = _on_scale(named, metric, every)
     say(f"read: {queries}")
 
-    # train
-    if "random_state" in taken:
-        parameters["random_state"] = seed
-    if held is not None and "patience" in taken:
-        parameters.setdefault("patience", PATIENCE)
+    # the ranker
     from dcglearn import losses
 
     if objective == "rsrank":
-        ranker: Any = make(losses.RSRank(dcg, depth=None), metric=dcg, **SPARSE | parameters)
+        parameters = {"loss": losses.RSRank(dcg, depth=None), **SPARSE, **parameters}
     elif objective in LOSSES:
-        ranker = make(getattr(losses, LOSSES[objective])(dcg), metric=dcg, **parameters)
-    else:
-        ranker = make(metric=dcg, **parameters)
-    if objective in ("ranksvm", "ridge"):
-        ranker.fit(queries)
-    else:
-        ranker.fit(queries, eval_set=held)
+        parameters["loss"] = getattr(losses, LOSSES[objective])(dcg)
+    if held is not None and "patience" in taken:
+        parameters.setdefault("patience", PATIENCE)
+    if "random_state" in taken:
+        parameters["random_state"] = seed
+    ranker = make(metric=dcg, **parameters)
 
-    # write the model, and report
-    ranker.save(output, force=force)
-    typer.echo(str(_report(ranker, queries, held, name, objective)))
-    say(f"wrote: {output}")
+    # train, write the model, and report
+    chosen_by = {} if objective in ("ranksvm", "ridge") else {"eval_set": held}
+    ranker.fit(queries, **chosen_by)
+    save(ranker, output, force=force)
+    label = named.at(dcg.depth) if isinstance(named, MetricName) else metric
+    typer.echo(str(_report(ranker, queries, held, f"{label}, {dcg!r}", objective)))
 
 
 def rank(
-    model: Annotated[
+    trained: Annotated[
         Path, typer.Argument(help="A file that `dcglearn train` wrote.", metavar="MODEL")
     ],
     data: Data,
@@ -157,11 +148,9 @@ def rank(
     grades: Grades = None,
     output: Annotated[
         Path | None,
-        option(
+        output_to(
             "A TREC run (.txt, .run, .trec), or a score a line, in the order of the data; else "
-            "scores to standard output.",
-            "-o",
-            "--output",
+            "scores to standard output."
         ),
     ] = None,
     force: Force = False,
@@ -170,29 +159,34 @@ def rank(
     from dcglearn.rankers.model_files import same_numbers
     from dcglearn.reading.trec import is_trec
 
-    check_outputs(output, force=force, inputs=[data, model, metric])
-    if metric is not None:
-        metric_or_name(metric, accept=SCORING)
+    named = None if metric is None else metric_or_name(metric, accept=SCORING)
 
     # read the model, and data with its features
-    ranker = dl.load_ranker(model)
+    ranker = dl.load_ranker(trained)
+    own: DCG = ranker.metric_
     queries = dl.read_queries(data, n_grades=grades, n_features=ranker.n_features_in_)
-    judge = _judge(ranker.metric_, metric, f"the metric of {model}", {data: queries})
+
+    # the metric that judges, where there are grades; the model's own may have been a name
+    judge = None
+    if queries.grades.any():
+        label = metric or f"the metric of {trained}"
+        warn = metric is not None or not has_textbook_gains(own.gains)
+        judge = _on_scale(named or own, label, {data: queries}, own.n_grades, warn=warn)
 
     # score and write
     scores = ranker.predict(queries)
-    lines = (f"{score!r}\n" for score in scores.tolist())
+    lines: Iterable[str] = map(repr, scores.tolist())
     if output is not None and is_trec(output):
-        lines = run_lines(queries, scores, output.stem)
-    write_lines(lines, output, force=force)
+        lines = queries.run_lines(scores, output.stem)
+    write_text("\n".join(lines), output, force=force)
 
     # judge the ranking
     if judge is not None:
         value, n = queries.evaluate(scores, judge).mean(), number_of(len(queries), "queries")
         kind = "DCG" if isinstance(judge, DCG) else "utility"
         say(f"normalised {kind}: {value:.4f} (mean over {n}, {judge!r})")
-        if not same_numbers(judge, ranker.metric_):
-            say(f"note: the model was trained for {ranker.metric_!r}")
+        if not same_numbers(judge, own):
+            say(f"note: the model was trained for {own!r}")
 
 
 def _class_of(model: str, objective: str) -> Any:
@@ -219,113 +213,56 @@ def _parameters(words: list[str]) -> Fields:
     return found
 
 
-def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
-    """Yield a TREC run's lines, best document first; unnamed documents are called ``QID-1``."""
-    import numpy as np
-
-    tag = "-".join(tag.split()) or "dcglearn"
-    for q, name in enumerate(queries.names):
-        start, stop = int(queries.offsets[q]), int(queries.offsets[q + 1])
-        best_first = start + np.argsort(-scores[start:stop], kind="stable")
-        for place, row in enumerate(best_first, 1):
-            document = f"{name}-{row - start + 1}"
-            if queries.documents is not None:
-                document = queries.documents[row]
-            yield f"{name} Q0 {document} {place} {float(scores[row])!r} {tag}\n"
-
-
-def _judge(trained: DCG, name: str | None, label: str, data: dict[Any, Queries]) -> Any:
-    """Return the metric that judges a ranking, the model's or another; None without grades."""
-    if not any(queries.grades.any() for queries in data.values()):
-        return None
-    if name is not None:
-        return _on_scale(name, name, data, trained.n_grades)[1]
-    # a name has no scale of its own
-    return _on_scale(trained, label, data, warn=not has_textbook_gains(trained.gains))[1]
-
-
 def _on_scale(
-    metric: Any, label: str, data: dict[Any, Queries], n_grades: int = 1, *, warn: bool = True
-) -> tuple[str, Any]:
-    """Return the label and the metric, with the grades of the data.
+    metric: Any, label: str, data: Mapping[Path, Queries], n_grades: int = 1, *, warn: bool = True
+) -> Any:
+    """Return the metric with the grades of the data; raise InputError if a grade has no gain.
 
-    A name takes its grades from the data and, without K, the depth of the longest list. An object
-    or a file gets a warning, if `warn`, where it has more grades than the data. Raise InputError if
-    the data have a grade without a gain.
+    A name takes its grades from the data and, without K, the depth of the longest list. Others get
+    a warning, if `warn`, where they have more grades than the data.
     """
-    metric = metric_or_name(metric, accept=SCORING)
-    sizes = [queries.n_grades or 1 for queries in data.values()]
+    sizes = [queries.scale for queries in data.values()]
+    top, longest = map(max, zip(*sizes, strict=True))
+    is_name = isinstance(metric, MetricName)
+    if is_name:
+        metric = read_metric(metric, max(n_grades, top), longest)
 
-    # a name takes its grades and its depth from the data
-    if isinstance(metric, MetricName):
-        longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
-        label = metric.at(longest)
-        metric, warn = read_metric(metric, max(n_grades, *sizes), longest), False
-
-    # others have a scale of their own
+    # each grade has a gain
     for path, queries in data.items():
         with errors_in(path):
             queries.check_scale(metric)
-    if warn:
-        warn_of_scale({label: metric.n_grades}, max(sizes), " with ".join(map(str, data)))
-    return label, metric
-
-
-@dataclass(frozen=True)
-class TrainingReport(Finding):
-    """How well a trained ranker and least squares rank the data.
-
-    `metric` and `objective` are their names, `values` the mean normalised DCGs by data and model,
-    and `facts` sentences on the model.
-    """
-
-    metric: str
-    objective: str
-    values: dict[str, dict[str, float]]
-    facts: list[str] = field(repr=False)
-
-    @property
-    def sentence(self) -> str:
-        """The value on the data that were read last, in words."""
-        kind, values = [*self.values.items()][-1]
-        reached = f"the ranker has normalised DCG {values['model']:.4f} on the {kind} data"
-        squares = f", and least squares {values['ridge']:.4f}" if "ridge" in values else ""
-        return f"{reached}{squares}"
-
-    @property
-    def table(self) -> PolarsFrame:
-        """A row for the training data, and one for the validation data."""
-        return table_of(
-            {"data": kind, "ranker": value["model"], "least_squares": value.get("ridge")}
-            for kind, value in self.values.items()
-        )
-
-    @property
-    def notes(self) -> list[str]:
-        """The objective, and what is in the model."""
-        seen = []
-        if "validation" not in self.values:
-            seen = ["the value is on the training data; --valid FILE measures on other data too"]
-        return [f"objective: {self.objective}", *seen, *self.facts]
+    if warn and not is_name:
+        warn_of_scale({label: metric.n_grades}, top, " with ".join(map(str, data)))
+    return metric
 
 
 def _report(
-    ranker: Ranker, queries: Queries, held: Queries | None, name: str, objective: str
-) -> TrainingReport:
-    """Return how well a ranker ranks its training and validation data."""
+    ranker: Any, queries: Queries, held: Queries | None, trained_for: str, objective: str
+) -> Section:
+    """Return how well a ranker and least squares rank the training and the validation data."""
     # values of the model, and of least squares
     data = {"training": queries} | ({} if held is None else {"validation": held})
-    values = {kind: {"model": ranker.score(q)} for kind, q in data.items()}
+    rows: list[Fields] = [{"data": kind, "ranker": ranker.score(q)} for kind, q in data.items()]
     with contextlib.suppress(InputError):  # of features that are missing
         plain = dl.rankers.RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
-        for kind, q in data.items():
-            values[kind]["ridge"] = plain.score(q)
+        for row, q in zip(rows, data.values(), strict=True):
+            row["least_squares"] = plain.score(q)
+
+    # on the data that were read last
+    last = rows[-1]
+    squares = ""
+    if "least_squares" in last:
+        squares = f", and least squares {last['least_squares']:.4f}"
+    sentence = f"the ranker has normalised DCG {last['ranker']:.4f} on the {last['data']} data"
 
     # what is in the model
-    facts = [f"it was trained for {name}, {ranker.metric_!r}"]
+    notes = [f"objective: {objective}"]
+    if held is None:
+        notes.append("the value is on the training data; --valid FILE measures on other data too")
+    notes.append(f"it was trained for {trained_for}")
     if hasattr(ranker, "n_trees_"):
-        facts.append(f"it holds {ranker.n_trees_} of {ranker.n_trees} trees")
-        facts.append(f"the most important features are {most_important(ranker)}")
+        notes.append(f"it holds {ranker.n_trees_} of {ranker.n_trees} trees")
+        notes.append(f"the most important features are {most_important(ranker)}")
     if objective == "rsrank":
-        facts.append(f"{(ranker.coef_ != 0).sum()} of {queries.shape[1]} features remain")
-    return TrainingReport(name, objective, values, facts)
+        notes.append(f"{(ranker.coef_ != 0).sum()} of {queries.shape[1]} features remain")
+    return Section(f"{sentence}{squares}", notes, rows=rows)

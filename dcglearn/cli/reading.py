@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import dcglearn as dl
-from dcglearn.cli.options import joined, say
+from dcglearn.cli.options import joined
+from dcglearn.cli.outputs import say
 from dcglearn.foundation.plain_text import left_out, one_line
-from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.reading.preferences import Preferences
@@ -15,23 +17,26 @@ if TYPE_CHECKING:
 
 
 def read_log(
-    paths: list[str], *, ratings: bool, columns: list[str], grades: int | None, as_is: bool
+    paths: list[str],
+    *,
+    ratings: bool = False,
+    columns: list[str] = [],
+    grades: int | None = None,
+    as_is: bool = False,
 ) -> Preferences:
     """Return a log of pairs or of rated lists, and say what was recognised and left out."""
     read = dl.read_ratings if ratings else dl.read_preferences
-    options: Fields = {"columns": joined(columns), "n_grades": grades}
-    given = {name: value for name, value in options.items() if value is not None}
-    log = read(one_or_all(paths), as_is=as_is, **given)
-    say_reading(log.recognised)
-    for line in left_out(log.dropped):
-        say(line)
+    log = read(one_or_all(paths), grades, columns=joined(columns), as_is=as_is)
+    say_reading(log.recognised, log.dropped)
     return log
 
 
-def read_llm(path: str, n_grades: int) -> Preferences:
-    """Return a machine's verdicts, upside down or not, on the scale of people's."""
+def read_llms(paths: list[str], n_grades: int) -> Preferences | None:
+    """Return LLM judges' verdicts, upside down or not, on the scale of people's; None without."""
+    if not paths:
+        return None
     try:
-        return dl.read_preferences(path, n_grades=n_grades, as_is=True)
+        return dl.read_preferences(paths, n_grades, as_is=True)
     except InputError as error:
         if "outside 0.." not in error.args[0]:
             raise
@@ -44,7 +49,8 @@ def one_or_all(paths: list[str]) -> Any:
     return paths[0] if len(paths) == 1 else paths
 
 
-def say_reading(recognised: Recognised | None) -> None:
-    """Print to standard error what columns and winners were taken for, and remarks."""
-    for line in [] if recognised is None else recognised.lines:
+def say_reading(recognised: Recognised | None, dropped: Mapping[str, int]) -> None:
+    """Print to standard error what columns and winners were taken for, and what was left out."""
+    lines = [] if recognised is None else recognised.lines
+    for line in [*lines, *left_out(dropped)]:
         say(one_line(line))

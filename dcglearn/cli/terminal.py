@@ -1,4 +1,4 @@
-"""The terminal: escaped streams, results in colour, and the log of ``--verbose``."""
+"""The terminal: escaped streams, warnings in a line, and the log of ``--verbose``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import contextlib
 import logging
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dcglearn.cli.messages import as_options
 from dcglearn.foundation.plain_text import escaped, one_line
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dcglearn.foundation.finding import Finding
 
 _LOG = logging.getLogger("dcglearn")
 """The logger above those of all modules."""
@@ -29,7 +25,7 @@ class Escaped:
     """
 
     def __init__(self, stream: Any, *, progress: bool = False) -> None:
-        self._stream = self.unescaped = stream
+        self._stream = stream
         self._progress = progress
 
     def write(self, text: str) -> int:
@@ -59,46 +55,29 @@ class Escaped:
         return getattr(self._stream, name)
 
 
-def drawn(output: Path | None) -> bool:
-    """Return whether to draw a result: no output file is named, and output is a terminal."""
-    return output is None and sys.stdout.isatty()
-
-
-def draw(result: Finding) -> None:
-    """Draw a result on the terminal: its sentence, its table in colour, its notes."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    head, *rows = result.cells
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    for i, title in enumerate(head):
-        table.add_column(Text(one_line(title)), overflow="fold")
-        table.columns[i].justify = "left" if i < result.n_names else "right"
-
-    # cells of the caller are escaped, since the console draws past the escaping
-    for row in rows:
-        table.add_row(*(Text(one_line(cell)) for cell in row))
-    parts = str(result).split("\n\n")
-    console().print(Text(parts[0]), "", table, sep="\n")
-    if result.notes:
-        console().print("", Text(parts[-1], style="dim"), sep="\n")
-
-
-def console() -> Console:
-    """Return a console on unescaped standard output; text of others must be `escaped` before."""
-    from rich.console import Console
-
-    return Console(file=getattr(sys.stdout, "unescaped", sys.stdout), highlight=False)
-
-
 @contextlib.contextmanager
-def escaped_streams() -> Iterator[None]:
-    """Escape what is written to the standard streams within the block."""
+def own_terminal(command: str = "") -> Iterator[None]:
+    """Escape the standard streams and show warnings in a line within the block.
+
+    A warning is its message alone, in the words of the command, without the line of the code that
+    warns. At the end, what `show_log` did is undone.
+    """
+
+    def in_one_line(message: Any, *_: Any) -> str:
+        return f"warning: {as_options(one_line(str(message)), command)}\n"
+
+    # what is there before
+    formatwarning, level, handlers = warnings.formatwarning, _LOG.level, [*_LOG.handlers]
     out: Any = Escaped(sys.stdout)
     err: Any = Escaped(sys.stderr, progress=True)
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        yield
+    warnings.formatwarning = in_one_line  # type: ignore[assignment]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            yield
+    finally:
+        warnings.formatwarning = formatwarning
+        _LOG.handlers[:] = handlers
+        _LOG.setLevel(level)
 
 
 def show_log(asked: bool) -> None:
@@ -114,18 +93,6 @@ def show_log(asked: bool) -> None:
 def log_is_shown() -> bool:
     """Return whether `show_log` was asked for."""
     return any(isinstance(handler, _Shown) for handler in _LOG.handlers)
-
-
-@contextlib.contextmanager
-def quiet_afterwards() -> Iterator[None]:
-    """Undo `show_log` at the end of the block."""
-    level = _LOG.level
-    try:
-        yield
-    finally:
-        for handler in [handler for handler in _LOG.handlers if isinstance(handler, _Shown)]:
-            _LOG.removeHandler(handler)
-        _LOG.setLevel(level)
 
 
 class _Shown(logging.StreamHandler):

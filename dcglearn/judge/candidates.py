@@ -1,5 +1,6 @@
 """Pairs of lists that could be judged, from a file or two runs: grades, and what a rater sees."""
 
+import contextlib
 import hashlib
 import json
 from collections import Counter
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
     Counts,
@@ -95,6 +97,19 @@ class Candidates:
         """K."""
         return int(self.lists.shape[2])
 
+    @property
+    def about(self) -> list[str]:
+        """Lines on the number of pairs and queries, and on those without documents."""
+        queries = number_of(len({pair.query for pair in self.pairs}), "queries")
+        sizes = f"{number_of(self.depth, 'positions')}, {number_of(self.n_grades, 'grades')}"
+        lines = [f"candidates: {number_of(len(self), 'pairs')}, {queries}; {sizes}"]
+        if bare := sum(pair.items_a is None for pair in self.pairs):
+            lines.append(
+                f"without documents: {number_of(bare, 'pairs')}, of which raters see grades alone; "
+                "--documents, or items_a and items_b, show more"
+            )
+        return lines
+
     def __len__(self) -> int:
         return len(self.pairs)
 
@@ -119,7 +134,7 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
 
 
 def distinct(
-    pairs: Iterable[Pair], n_grades: int | None = None, lacking: Mapping[str, int] | None = None
+    pairs: Iterable[Pair], n_grades: int | None, lacking: Mapping[str, int] = {}
 ) -> Candidates:
     """Return informative pairs, each once, and count others; raise InputError if none is left.
 
@@ -144,24 +159,19 @@ def distinct(
         )
     top = max(max(pair.a + pair.b) for pair in kept.values())
     size = max(n_grades or 0, top + 1, 2)
-    return Candidates(tuple(kept.values()), size, {**dropped, **(lacking or {})})
+    return Candidates(tuple(kept.values()), size, {**dropped, **lacking})
 
 
-def read_candidates(
-    path: PathLike,
-    n_grades: int | None = None,
-    *,
-    documents: PathLike | None = None,
-    columns: Mapping[str, str] | str | None = None,
-) -> Candidates:
-    """Read pairs that could be judged; parameters are those of `read_preferences`.
+def read_candidates(path: PathLike, documents: PathLike | None = None) -> Candidates:
+    """Read pairs that could be judged.
 
-    A line of JSON is ``{"query": "q1", "intent": "...", "a": [3, 0], "b": [2, 1], "items_a":
-    [{"title": "...", "snippet": "...", "url": "https://..."}, ...], "items_b": [...]}``; only `a`
-    and `b` are required. Parquet has such columns; CSV and TSV have grades and queries only. With
-    `documents`, as in `candidates_from_runs`, the items are looked up by the names in `docs_a` and
-    `docs_b`. Raises InputError, naming file, row and value, if the file cannot be read, is larger
-    than 256 MB, or a line is bad: items of another length than the grades, say.
+    A line of JSON is ``{"query": "q1", "query_text": "...", "intent": "...", "a": [3, 0], "b": [2,
+    1], "items_a": [{"title": "...", "snippet": "...", "url": "https://..."}, ...], "items_b":
+    [...]}``; only `a` and `b` are required. Parquet has such columns; CSV and TSV have grades and
+    queries only. With `documents`, as in `candidates_from_runs`, the items are looked up by the
+    names in `docs_a` and `docs_b`. Raises InputError, naming file, row and value, if the file
+    cannot be read, is larger than 256 MB, or a line is bad: items of another length than the
+    grades, say.
     """
     most_bytes = 256 << 20
     if str(path) == "-":
@@ -175,7 +185,7 @@ def read_candidates(
     from dcglearn.reading.tables import table_of
 
     table = table_of(path)
-    read = rows_of(table, CANDIDATE, n_grades=n_grades, columns=columns)
+    read = rows_of(table, CANDIDATE)
     values, levels = read.values, read.scale
 
     # each row is a pair
@@ -187,48 +197,51 @@ def read_candidates(
             extra = _extras(row, len(a), named=documents is not None)
             pairs.append(Pair(str(row.get("query", "")), tuple(a), tuple(b), **extra))
 
-    lacking = _look_up(pairs, documents)
-    candidates = distinct(pairs, levels.n_grades, lacking=lacking)
+    pairs, lacking = _look_up(pairs, documents)
+    candidates = distinct(pairs, levels.n_grades, lacking)
     return replace(candidates, grade_names=None if levels.names is None else list(levels.names))
 
 
 def _extras(row: Fields, n_items: int, *, named: bool) -> Fields:
-    """Return the intent and items of a row; with `named`, items are names of documents."""
+    """Return the texts and items of a row; with `named`, items are names of documents."""
     items = {}
     for side in ("a", "b"):
         role = f"docs_{side}" if named else f"items_{side}"
         cell = row.get(role)
-        its: Any = cell.split("\t") if named and cell else _items_in(cell)
+        its: Any = cell.split("\t") if named and cell else plain_json(cell)
         items[f"items_{side}"] = checked_items(its or None, role, n_items)
     if (items["items_a"] is None) != (items["items_b"] is None):
         raise InputError("items for one list only; give items_a and items_b, or neither")
-    return {"intent": _text(row.get("intent"), "intent", 2000), **items}
+    text = _text(row.get("text"), "query_text", TEXT_LIMITS["title"])
+    return {"text": text, "intent": _text(row.get("intent"), "intent", 2000), **items}
 
 
-def _items_in(cell: str | None) -> Any:
-    """Return what JSON in a cell holds; other text as it is, which is refused."""
-    try:
-        return json.loads(cell or "null", strict=False)
-    except (ValueError, RecursionError):
-        return cell
+def plain_json(cell: str | None) -> Any:
+    """Return what JSON in a cell holds, an object or a list; other text as it is."""
+    if cell and cell.startswith(("{", "[")):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(cell, strict=False)
+    return cell
 
 
-def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> Counts:
-    """Put the texts of documents in place of their names, and return how many have none, if any."""
+def _look_up(pairs: list[Pair], documents: PathLike | None) -> tuple[list[Pair], Counts]:
+    """Return the pairs with texts of documents and queries, and how many documents have none."""
     if documents is None:
-        return {}
+        return pairs, {}
     items = [item for pair in pairs for item in pair.items]
     if not items:
         raise InputError(
             "the candidates name no documents: give docs_a and docs_b, or leave --documents out"
         )
 
+    # texts in place of names
     wanted = {item["title"] for item in items if item}
-    texts = texts_of_documents(documents, wanted)
+    texts, queries = texts_of(documents, wanted, {pair.query for pair in pairs if not pair.text})
     for item in items:
         item.update(texts.get(item.get("title", ""), {}))
     lacking = len(wanted - texts.keys())
-    return {"documents without a text": lacking} if lacking else {}
+    pairs = [replace(pair, text=pair.text or queries.get(pair.query, "")) for pair in pairs]
+    return pairs, {"documents without a text": lacking} if lacking else {}
 
 
 def checked_items(items: Any, role: str, n_items: int) -> tuple[Item, ...] | None:
@@ -304,19 +317,16 @@ def candidates_from_runs(
     judgements: JudgementsLike,
     runs: RunsLike,
     documents: PathLike | None = None,
-    topics: PathLike | None = None,
     *,
     depth: int = 10,
-    n_grades: int | None = None,
 ) -> Candidates:
     """Return the pairs that two runs make: the first K documents of each, a pair a query.
 
     `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
-    `text`, and a `url`; without them, lists are shown as grades. `topics` are lines of a query's
-    name, a tab and its text. A document without a judgement counts as grade 0; lists shorter than
-    `depth` end in positions without a grade; `n_grades` counts where it exceeds the judgements'
-    number. Raises InputError if there are not two runs, they share no judged query, or a file
-    cannot be read.
+    `text`, and a `url`; without them, lists are shown as grades. Lines without a name hold the text
+    of a query: `query` and `text`. A document without a judgement counts as grade 0; lists shorter
+    than `depth` end in positions without a grade. Raises InputError if there are not two runs, they
+    share no judged query, or a file cannot be read.
     """
     systems = read_runs(runs)
     if len(systems) != 2:
@@ -337,16 +347,16 @@ def candidates_from_runs(
         )
 
     # a pair a query
-    queries = texts_of_queries(topics)
     pairs = []
     for query in common:
         (a, items_a), (b, items_b) = first[query], second[query]
-        pair = Pair(query, a, b, text=queries.get(query, ""))
+        pair = Pair(query, a, b)
         pairs.append(pair if documents is None else replace(pair, items_a=items_a, items_b=items_b))
 
     of_one = len(first.keys() ^ second.keys())
-    lacking = ({"queries of one run only": of_one} if of_one else {}) | _look_up(pairs, documents)
-    return distinct(pairs, max(n_grades or 0, top + 1), lacking)
+    pairs, lacking = _look_up(pairs, documents)
+    lacking = ({"queries of one run only": of_one} if of_one else {}) | {**lacking}
+    return distinct(pairs, top + 1, lacking)
 
 
 def _top(
@@ -375,26 +385,37 @@ def _top(
     return lists
 
 
-def texts_of_documents(path: PathLike, wanted: set[str]) -> dict[str, Item]:
-    """Return the items of the wanted documents, line by line, since collections are large."""
+def texts_of(
+    path: PathLike, wanted: set[str], queries: set[str]
+) -> tuple[dict[str, Item], dict[str, str]]:
+    """Return the items of documents, and the texts of queries, that are wanted, by name.
+
+    Lines are read one by one, since collections are large, until all are there.
+    """
     items: dict[str, Item] = {}
+    texts: dict[str, str] = {}
     keys = DOCUMENT["name"]
     for number, line in lines_of(path):
         try:
             document = json.loads(line)
-            name = next(str(document[key]) for key in keys if key in document)
-        except (ValueError, RecursionError, TypeError, StopIteration) as error:
+            name = next((str(document[key]) for key in keys if key in document), None)
+            query = str(document["query"]) if name is None else ""
+
+        # neither a document nor a query
+        except (ValueError, RecursionError, TypeError, KeyError) as error:
             raise InputError(
                 f"{path}, line {number}: {line[:80]!r} is not a document; "
-                f"give JSON with {', '.join(keys[:3])}"
+                f"give JSON with {', '.join(keys[:3])}, or the text of a query"
             ) from error
 
         # stop when all are there
-        if name in wanted:
+        if name is None and query in queries:
+            texts[query] = _item_of(document, query).get("snippet", "")
+        elif name in wanted:
             items[name] = _item_of(document, name)
-            if len(items) == len(wanted):
-                break
-    return items
+        if len(items) == len(wanted) and len(texts) == len(queries):
+            break
+    return items, texts
 
 
 def _item_of(document: Fields, name: str) -> Item:
@@ -409,17 +430,4 @@ def _item_of(document: Fields, name: str) -> Item:
             text = text[:297].rsplit(" ", 1)[0] + " ..."
         if text and len(text) <= most:
             texts[part] = text
-    return texts
-
-
-def texts_of_queries(path: PathLike | None) -> dict[str, str]:
-    """Return texts of queries by name, from lines of a name, a tab and the text; {} without."""
-    texts: dict[str, str] = {}
-    for number, line in () if path is None else lines_of(path):
-        name, tab, text = line.decode(errors="replace").strip("\r\n").partition("\t")
-        if not tab:
-            raise InputError(
-                f"{path}, line {number}: no tab; write a query's name, a tab and its text"
-            )
-        texts[name] = text[: TEXT_LIMITS["title"]]
     return texts

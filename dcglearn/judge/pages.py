@@ -3,20 +3,25 @@
 import base64
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import rendered
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError, Integers
 from dcglearn.judge.candidates import Candidates, Item, Pair, known_pairs, pair_key, seen_items
 from dcglearn.reading.preferences import Preferences
 
 PAGES = (".html", ".htm")
 """Suffixes of a page."""
+
+KINDS = {None: "pairs", "practice": "pairs of practice", "check": "checks of attention"}
+"""What is asked, by what a known answer is for."""
 
 N_PRACTICE = 3
 """Pairs with a known answer with which a page begins."""
@@ -110,6 +115,18 @@ def asked_by_page(
             page.append(asked(candidates.pairs[chosen[number]]))
         pages.append(page)
     return pages
+
+
+def write_page(candidates: Candidates, asked: Sequence[Asked], path: Path, *, force: bool) -> str:
+    """Write a page, and return what it holds, in words."""
+    content = page_of(candidates, asked, path.stem)
+    with written_beside(path, force=force) as beside:
+        beside.write_bytes(content)
+
+    # pairs of each kind
+    counts = Counter(one.known for one in asked)
+    kinds = [number_of(counts[kind], name) for kind, name in KINDS.items() if counts[kind]]
+    return f"{', '.join(kinds)}; {len(content) / 1e6:.2f} MB"
 
 
 def page_of(candidates: Candidates, asked: Sequence[Asked], name: str) -> bytes:

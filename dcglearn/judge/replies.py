@@ -1,6 +1,5 @@
 """Provider replies: what a language model answered to prompts, as batches of providers hold it."""
 
-import contextlib
 import json
 import re
 from collections import defaultdict
@@ -9,6 +8,7 @@ from typing import Any
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.judge.candidates import plain_json
 from dcglearn.judge.prompts import pairs_beside
 from dcglearn.reading.columns import find
 from dcglearn.reading.contract import JUDGEMENT, Role
@@ -71,7 +71,7 @@ def read_replies(
 
     for row, custom_id in enumerate(cells["custom_id"]):
         place, reply = table.place(row), cells["response"][row] or cells["answer"][row]
-        answer = _plain_json(reply)
+        answer = plain_json(reply)
         key, _, order = custom_id.rpartition("-")
         if key not in pairs or order not in ("ab", "ba"):
             raise InputError(
@@ -84,7 +84,7 @@ def read_replies(
             said = reply
         verdict = verdict_of(said, meanings, names)
         if verdict is None:
-            error = {"error": _plain_json(cells["error"][row]), "result": answer}
+            error = {"error": plain_json(cells["error"][row]), "result": answer}
             cause = "" if said else _cause(error)
             if cause:
                 failed[cause.partition(": ")[0]].append(f"{cause} ({place})")
@@ -120,14 +120,6 @@ def read_replies(
     if unread:
         lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
     return verdicts, [*lines, *(f"  {place}" for place in unread)]
-
-
-def _plain_json(cell: str) -> Any:
-    """Return what JSON in a cell holds; other text as it is."""
-    if cell.startswith(("{", "[")):
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(cell)
-    return cell
 
 
 def verdict_of(text: str, meanings: Mapping[str, str], keys: set[str]) -> str | None:

@@ -29,7 +29,7 @@ EVEN = 100.0
 before it is seen: the textbooks together, a prior, an LLM judge's DCG, and curves near that.
 
 With fewer, such a way is more likely, with more less: nobody's metric is quite a textbook, which
-only many judgements can show (`default_learner` among the simulations).
+only many judgements can show (`study_h_learners` among the simulations).
 """
 
 LEAST = 1e-3

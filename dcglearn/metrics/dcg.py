@@ -321,8 +321,9 @@ class DCG(SavedMetric):
             f"position counts (discount): position {', '.join(discounts)}{divided}"
         )
 
-    def __str__(self) -> str:
-        # gains, the best grade first, and discounts beside them, as far as either goes
+    @property
+    def side_by_side(self) -> list[Fields]:
+        """Rows of the gains, the best grade first, with the discounts beside them."""
         names = self.grade_names or [""] * self.n_grades
         columns: dict[str, Sequence[Any]] = {
             "grade": [f"{grade} {name}".rstrip() for grade, name in enumerate(names)][::-1],
@@ -331,9 +332,11 @@ class DCG(SavedMetric):
             "discount": self.discounts.tolist(),
         }
         rows = itertools.zip_longest(*columns.values())
-        table = table_of(dict(zip(columns, row, strict=True)) for row in rows)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def __str__(self) -> str:
         power = [f"{POWER}  {self.power:.4f}"] if self.power else []
-        return "\n".join([*aligned(cells_of(table)), *power])
+        return "\n".join([*aligned(cells_of(table_of(self.side_by_side))), *power])
 
     @property
     def pictures(self) -> list[Fields]:

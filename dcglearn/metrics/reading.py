@@ -14,14 +14,7 @@ from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import Floats, InputError, InputTypeError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.names import (
-    LIST_UTILITIES,
-    NAMES,
-    ListMetric,
-    MetricName,
-    is_metric_name,
-    metric_name,
-)
+from dcglearn.metrics.names import LIST_UTILITIES, NAMES, MetricName, is_metric_name, metric_name
 from dcglearn.metrics.other_names import ALIASES, usual_name
 from dcglearn.metrics.saved_metric import load_metric
 from dcglearn.metrics.textbook import DISCOUNTS, GAINS, is_metric_file
@@ -191,19 +184,22 @@ def resolved(
     grades: ArrayLike | None = None,
     n_grades: int | None = None,
     depth: int | None = None,
+    usual: int | None = None,
 ) -> tuple[list[AnyMetric], list[str | None]]:
     """Return metrics, with files read and names resolved, and the names with their depths.
 
-    `n_grades` and `depth` go before those of the other metrics, which go before the documents'.
-    Raises InputError if no metric states them. `names` are for messages; the second list has None
-    for a metric that is not a name.
+    `n_grades` and `depth` go before those of the other metrics, which go before the documents', or
+    `usual` grades where these have fewer. Raises InputError if nothing states them. `names` are for
+    messages; the second list has None for a metric that is not a name.
     """
     read = [metric_or_name(one, name=name) for one, name in zip(metrics, names, strict=True)]
 
     # sizes of metrics that have one, else of the documents
     documents = [] if grades is None else [np.asarray(grades)]
     sizes = [one.n_grades for one in read if not isinstance(one, MetricName)]
-    sizes = sizes or [int(one.max(initial=1)) + 1 for one in documents]
+    if not sizes:
+        sizes = [int(one.max(initial=1)) + 1 for one in documents]
+        sizes += [] if usual is None else [usual]
     depths = [one.depth for one in read if one.depth is not None]
     depths = depths or [one.size for one in documents]
 
@@ -254,14 +250,24 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     raise InputTypeError(f"{given}; give {kinds}, its file, or a name such as exponential-log2@10")
 
 
-def metric_in_use(baseline: MetricLike, n_grades: int, depth: int) -> tuple[str, ListMetric]:
+def metric_in_use(
+    metric: MetricLike,
+    n_grades: int,
+    depth: int,
+    *,
+    accept: Sequence[type] = SCORING,
+    name: str = "baseline",
+) -> tuple[str, Any]:
     """Return the name of the metric used now, and the metric, for lists of this depth.
 
-    Raises InputError if it has no values of lists, or fewer grades.
+    Raises InputError if it is of a kind that is not accepted, or has fewer grades.
     """
-    named = metric_or_name(baseline, accept=SCORING, name="baseline")
+    named = metric_or_name(metric, accept=accept, name=name)
     if isinstance(named, MetricName):
-        return named.at(depth), metric(named, n_grades, depth)
+        return named.at(depth), named.metric(n_grades, depth)
     if named.n_grades < n_grades:
-        raise InputError(f"the metric used now has {named.n_grades} grades, the log {n_grades}")
+        raise InputError(
+            f"the metric used now has {named.n_grades} grades, the log {n_grades}: map them "
+            "(DCG.map_grades)"
+        )
     return "the metric used now", named

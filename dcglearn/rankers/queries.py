@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -173,6 +173,18 @@ class Queries:
             one, self.offsets, values, self.grades, ties, empty, divided=divided
         )
         return found["metric"]
+
+    def run_lines(self, scores: Floats, tag: str) -> Iterator[str]:
+        """Yield a TREC run's lines, best document first; unnamed documents are called ``QID-1``."""
+        tag = "-".join(tag.split()) or "dcglearn"
+        query = np.repeat(np.arange(len(self)), self.sizes)
+        first = self.offsets[query]
+        for place, row in enumerate(np.lexsort((-scores, query))):
+            label, start = self.qid[row], first[row]
+            document = f"{label}-{row - start + 1}"
+            if self.documents is not None:
+                document = self.documents[row]
+            yield f"{label} Q0 {document} {place - start + 1} {float(scores[row])!r} {tag}"
 
     def check_scale(self, metric: Any) -> None:
         """Raise InputError if a metric has no gain for a grade."""

@@ -151,6 +151,7 @@ CANDIDATE: Contract = {
     "query": Role("label", QUERY),
     "items_a": Role("text", "items_a items_left"),
     "items_b": Role("text", "items_b items_right"),
+    "text": Role("text", "query_text topic_text"),
     "intent": Role("text", "intent description narrative"),
 }
 """The columns of two lists that people or models are asked to compare."""

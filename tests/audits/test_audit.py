@@ -160,12 +160,13 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     [
         (["none.jsonl"], "none.jsonl does not exist"),
         (["log.jsonl", "--metric", "best"], "best"),
-        (["log.jsonl", "-o", "log.jsonl", "--force"], "log.jsonl is an input of this command"),
+        (["log.json", "-o", "log.json", "--force"], "log.json is an input of this command"),
         (["log.jsonl", "--run", "a.txt", "--run", "b.txt"], "--run and --qrels go together"),
     ],
 )
 def test_what_cannot_be_audited_is_refused_in_a_line(here, dcglearn, words, message):
-    judged(40).save(here / "log.jsonl")
+    for name in ("log.jsonl", "log.json"):
+        judged(40).save(here / name)
     status, _, err = dcglearn("audit", *words)
     assert status == 2 and message in err and err.count("\n") == 1
 

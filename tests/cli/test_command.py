@@ -5,8 +5,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+import typer
 
-from dcglearn.cli.commands import COMMANDS
+from dcglearn.cli.commands import COMMANDS, app
+from dcglearn.cli.outputs import READ, WRITTEN
+from dcglearn.metrics.dcg import DCG
 
 NAMES = [command.__name__ for commands in COMMANDS.values() for command in commands]
 OPTIONS = {
@@ -52,6 +55,16 @@ def test_help_has_the_options_and_an_example_a_line(helped):
         assert "\x1b" not in page
 
 
+def test_files_of_a_command_are_those_that_are_checked_before_it_runs():
+    group, files = typer.main.get_command(app), set()
+    words = re.compile("<path>|FILE|LOG|RUN|QRELS|METRIC|MODEL|DATA|CANDIDATES")
+    for name in NAMES:
+        for one in group.commands[name].params:
+            if words.search(f"{one.metavar} {one.get_help_record(typer.Context(group))[0]}"):
+                files.add(one.name)
+    assert files - {"baseline"} <= {*READ, *WRITTEN} <= files | {"a", "b", "run"}
+
+
 @pytest.mark.parametrize(
     ("words", "completed"),
     [("dcglearn le", ["learn"]), ("dcglearn gate --rule ", ["harm", "non-inferior"])],
@@ -83,12 +96,12 @@ def test_results_are_written_in_the_form_of_the_suffix(dcglearn, inputs):
 
 
 def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
-    def warned(*_):
+    def warned(*_, **__):
         shown.append(warnings.formatwarning(UserWarning("two\nlines"), UserWarning, "code.py", 1))
-        return {}
+        return [DCG.standard(5, 5)], [None]
 
     shown = []
-    monkeypatch.setattr("dcglearn.cli.saved._metrics", warned)
+    monkeypatch.setattr("dcglearn.cli.metrics.resolved", warned)
     assert dcglearn("show", "linear-log2@5")[0] == 0
     assert shown == ["warning: two\\nlines\n"]
 
@@ -100,7 +113,7 @@ WRONG = {
     "convert log.jsonl --colums a=b": "No such option: --colums (Possible options: --columns",
     "learn log.jsonl --somehow": "No such option: --somehow",
     "lern log.jsonl": "No such command 'lern'. Did you mean 'learn'",
-    "learn log.csv --llm a --llm b": "--llm is given twice, and takes one value",
+    "learn log.csv --seed 1 --seed 2": "--seed is given twice, and takes one value",
     "learn log.jsonl --method robus": "Invalid value for '--method': 'robus' is not one of 'dcg'",
     "train a.svm -o m.json --objective approx": "takes approx-ndcg, smooth-ndcg",
     "train a.svm -o m.json -p n_trees": "-p n_trees: give NAME=VALUE",

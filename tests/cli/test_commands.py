@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.cli.options import refuse_overwriting
+from dcglearn.cli.outputs import refuse_overwriting
 from dcglearn.metrics.dcg import DCG
 from tests.makers import refused, simulated_log, write_lines, write_trec
 
@@ -324,14 +324,17 @@ def test_an_input_is_no_output(here):
 def test_an_input_is_never_overwritten(misuse, log, here):
     qrels = here / "qrels.txt"
     qrels.write_text("1 0 D1 1\n")
-    kept = {path: path.read_bytes() for path in (log, qrels)}
+    asked = here / "asked.pairs.jsonl"
+    asked.write_text(GOOD)
+    kept = {path: path.read_bytes() for path in (log, qrels, asked)}
     for command in (
         ["learn", log, "-o", "log.jsonl"],
         ["ask", "--log", log, "-o", log],
+        ["ask", "asked.pairs.jsonl", "--model", "m", "-o", "asked.jsonl"],
         ["evaluate", qrels, qrels, "--output", qrels],
         ["rank", "model", qrels, "-o", qrels],
     ):
         misuse("is an input of this command", *command, "--force")
     same = ("gate", qrels, qrels, qrels, "-o", "same.json", "--junit", "same.json", "--force")
     misuse("same.json is named for two outputs", *same)
-    assert kept == {path: path.read_bytes() for path in (log, qrels)}
+    assert kept == {path: path.read_bytes() for path in kept}

@@ -93,6 +93,19 @@ def test_the_dcg_that_is_written_knows_its_judges(dcglearn, tmp_path, example):
     assert dl.DCG.load(dcg).judges.draws is None
 
 
+def test_the_verdicts_of_several_llm_judges_add_up(dcglearn, here):
+    people, machine = dl.read_preferences(EXAMPLE)[:40], simulated_log(120)
+    people.save("people.jsonl")
+    for name, rows in (("one", slice(0, 60)), ("two", slice(60, 120)), ("both", slice(0, 120))):
+        machine[rows].save(f"{name}.jsonl")
+    words = ("learn", "people.jsonl", "--bands", 0)
+    several = dcglearn(*words, "--llm", "one.jsonl", "--llm", "two.jsonl")
+    assert (
+        several == dcglearn(*words, "--llm", "both.jsonl") != dcglearn(*words, "--llm", "one.jsonl")
+    )
+    assert "LLM judge: " in several[2]
+
+
 def test_the_seed_is_also_that_of_the_weights():
     log = dl.read_preferences(EXAMPLE)[:40]
     weights = []

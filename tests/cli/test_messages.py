@@ -18,6 +18,7 @@ from dcglearn.cli.messages import as_options
         ("give scale= or columns=.", "give --scale or --columns."),
         ("n_grades=5 insists; sides='listed'", "--grades 5 insists; --sides listed"),
         ("as_is=True (--as-is)", "--as-is"),
+        ('unjudged="worst" and ties="average"', "--unjudged worst and --ties average"),
         ("scale= (--scale Bad,Good) names them", "--scale Bad,Good names them"),
         ("logs/scale=3/a.parquet, myscale=3", "logs/scale=3/a.parquet, myscale=3"),
         ("scale=[a, b]", "scale=[a, b]"),

@@ -1,9 +1,8 @@
-"""Results about logs, of reading them, of rankers and of this machine."""
+"""Results about logs, and of reading them."""
 
 import numpy as np
 
 import dcglearn as dl
-from dcglearn.cli.rankers import TrainingReport
 from tests.makers import random_log
 
 
@@ -26,7 +25,3 @@ def results():
     ):
         yield dl.read_preferences(log, as_is=True, **options).recognised
     yield dl.read_ratings([{"list": a, "rating": 3}, {"list": b, "rating": 1}]).recognised
-
-    # a training on the command line
-    values = {"training": {"model": 0.8, "ridge": 0.7}, "validation": {"model": 0.75}}
-    yield TrainingReport("a|b", "approx-ndcg", values, ["it holds 3 of 4 trees"])

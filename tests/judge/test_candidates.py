@@ -20,6 +20,7 @@ from tests.tables import table
 ITEMS = [{"title": "One", "snippet": "s", "url": "https://example.org/1"}, {"title": "Two"}]
 LINE = {
     "query": "q",
+    "query_text": "what",
     "intent": "why",
     "a": [2, 0],
     "b": [1, 1],
@@ -35,7 +36,8 @@ def written(folder, *lines):
 def test_items_come_with_their_grades(tmp_path):
     found = read_candidates(written(tmp_path, LINE, {"a": [0, 2], "b": [1, 0]}))
     pair, bare = found.pairs
-    assert (pair.query, pair.intent, pair.a, pair.b) == ("q", "why", (2, 0), (1, 1))
+    assert (pair.query, pair.text, pair.intent) == ("q", "what", "why")
+    assert (pair.a, pair.b) == ((2, 0), (1, 1))
     assert pair.items_a == tuple(ITEMS)
     assert pair.items_b == ({"title": "Three"}, {})
     assert (bare.query, bare.items_a, found.n_grades, found.depth) == ("", None, 3, 2)
@@ -44,7 +46,7 @@ def test_items_come_with_their_grades(tmp_path):
     assert read_candidates(table).pairs[0].items_b == tuple(ITEMS)
     csv = tmp_path / "pairs.csv"
     csv.write_text("a,b\n3 0,1 1\n")
-    assert read_candidates(csv, 5).n_grades == 5
+    assert read_candidates(csv).n_grades == 4
 
 
 def test_the_example_is_what_its_program_prints(capsys):
@@ -67,6 +69,7 @@ def test_the_example_is_what_its_program_prints(capsys):
         ({"items_a": [{"title": 3}, {}]}, r"items_a\[0\].title is 3; use text"),
         ({"items_a": [{"title": "x" * 501}, {}]}, "at most 500 are shown"),
         ({"query": "x" * 201}, "more than 200"),
+        ({"query_text": "x" * 501}, "query_text has 501 characters; at most 500 are shown"),
     ],
 )
 def test_bad_candidates_are_named(tmp_path, change, words):
@@ -99,8 +102,7 @@ def trec(tmp_path):
         "qrels.txt": "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n2 0 d4 3\n3 0 d4 1\n",
         "docs.jsonl": '{"docno": "d1", "title": "One", "text": "'
         + "word " * 100
-        + '"}\n{"id": "d3", "title": ""}\n',
-        "topics.tsv": "1\tfirst query\n2\tsecond query\n",
+        + '"}\n{"id": "d3", "title": ""}\n{"query": "1", "text": "first query"}\n',
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -113,10 +115,10 @@ def of_runs(folder, **options):
 
 
 def test_runs_become_pairs(trec):
-    found = of_runs(trec, documents=trec / "docs.jsonl", topics=trec / "topics.tsv")
+    found = of_runs(trec, documents=trec / "docs.jsonl")
     first, second = found.pairs
     assert (first.query, first.text, first.a, first.b) == ("1", "first query", (2, 0), (0, 0))
-    assert (second.a, second.b) == ((1, -1), (3, -1))
+    assert (second.text, second.a, second.b) == ("", (1, -1), (3, -1))
     assert found.n_grades == 4
     assert first.items_a[0]["title"] == "One"
     assert len(first.items_a[0]["snippet"]) <= 300
@@ -144,8 +146,7 @@ def test_runs_that_do_not_fit_are_refused(trec):
     (trec / "new.txt").write_text("1 Q0 d2 1 1 new\n")
     (trec / "bad.jsonl").write_text('{"title": "x"}\n')
     refused(r"bad.jsonl, line 1: .* is not a document", of_runs, trec, documents=trec / "bad.jsonl")
-    refused("no tab", of_runs, trec, topics=trec / "docs.jsonl")
-    refused("cannot be read", of_runs, trec, topics=trec / "none.tsv")
+    refused("none.jsonl: cannot be read", of_runs, trec, documents=trec / "none.jsonl")
 
 
 def test_the_command_takes_a_file_or_two_runs(trec, dcglearn, misuse, here):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from dcglearn.foundation.sources import zstd
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.svmlight import read_queries
-from simulations.ranking_data import lambdarank_part
 from tests.makers import refused, unpacked, write
 
 SVM = (
@@ -96,8 +95,5 @@ class TestReading:
         folder = shared / "lightgbm_lambdarank"
         plain = unpacked(folder / "rank.train.xz", tmp_path)
         refused("3005 of 3005 lines have no qid", read_queries, plain)
-        (tmp_path / f"{plain.name}.query").write_bytes((folder / "rank.train.query").read_bytes())
-        queries = lambdarank_part(plain)
-        assert (len(queries), *queries.shape) == (201, 3005, 300)
         toy = shared / "tfranking_toy" / "train.txt"
         refused("line 1: .*sorted and unique", read_queries, toy)

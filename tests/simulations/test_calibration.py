@@ -11,8 +11,9 @@ import pytest
 from scipy.stats import binomtest
 
 from simulations import calibration
-from simulations.calibration import CELL, CHECKS, Check, Promise, board, checked, keep, rows_of
+from simulations.calibration import CELL, CHECKS, Check, Promise, checked, keep, rows_of
 from simulations.claims import FAILS, HOLDS, UNDECIDED, of_calibration
+from simulations.draws_of_systems import board
 from tests.makers import refused
 
 ROOT = Path(__file__).parents[2]

@@ -15,9 +15,8 @@ from scipy.stats import t as student
 import dcglearn as dl
 from simulations import __main__ as everything
 from simulations import claims as rule
-from simulations import ranking_data, run
+from simulations import results, run
 from simulations import study_f_two_similarities as study_f
-from simulations import study_g_margins as study_g
 from simulations import study_h_learners as study_h
 from simulations.claims import (
     CONDITION,
@@ -268,12 +267,6 @@ class TestEveryRow:
             assert claim.paper in rule.PAPERS
             assert len(claim.text) > 20
 
-    def test_rows_of_the_same_queries_split_anew_are_corrected_and_others_are_not(self):
-        for stem, claims in committed().items():
-            for claim in claims:
-                real = ranking_data.REAL in claim.text
-                assert (claim.overlap == ranking_data.RATIO) == real, f"{stem}: {claim.text}"
-
     def test_no_share_claims_more_than_it_covers(self):
         def outcomes_of(claim):
             values = [
@@ -397,7 +390,7 @@ def interval_by_hand(claim, branch):
         hits = mean * count
         low = 0.0 if hits == 0 else beta.ppf(0.025, hits, count - hits + 1)
         return mean, low, 1.0 if hits == count else beta.ppf(0.975, hits + 1, count - hits)
-    reach = student.ppf(0.975, n - 1) * (variance * (1 / n + claim.overlap)) ** 0.5
+    reach = student.ppf(0.975, n - 1) * (variance / n) ** 0.5
     known = claim.table[claim.value].drop_nulls()
     least, most = -np.inf, np.inf
     if known.min() >= 0 and known.max() <= 1:
@@ -461,7 +454,7 @@ class TestPage:
         assert rule.renewed(page, table) == page
 
     def test_the_page_has_a_row_a_claim_and_is_short(self):
-        assert list(committed()) == [module.STEM for module in everything.programs()]
+        assert list(committed()) == [results.stem(module) for module in everything.programs()]
         text = (ROOT / "docs" / "claims.md").read_text()
         assert len(re.findall(r"\S*\w\S*", text)) <= 6200  # not the rules of tables
         rows = [line for line in text.splitlines() if line.startswith("| [")]
@@ -688,13 +681,3 @@ def test_b_flips_shift_the_solution_for_d2_more_than_for_d1():
         ]
     assert similarity["D1"] > 0.999
     assert 0.98 < similarity["D2"] < 0.996
-
-
-def test_g_only_a_margin_that_is_a_dcg_has_a_precision():
-    true = dl.simulate.ground_truth("D1")
-    test = dl.simulate.preference_pairs(true, 2000, random_state=0)
-    assert study_g.margin_precision(true, test) == 1.0
-    assert study_g.margin_precision("hamming", test) is None
-    assert (
-        0.85 < study_g.margin_precision(dl.DCG.standard(5, 10, "exponential", "log2"), test) < 0.95
-    )

@@ -26,7 +26,7 @@ KINDS = ("figure", "study", "theory", "train")
 PROGRAMS = sorted(
     path.stem for kind in KINDS for path in (ROOT / "simulations").glob(f"{kind}_*.py")
 )
-OF_TREES = {"train_first", "train_trees"}
+OF_TREES = {"train_trees"}
 FINE = {"figure_09", "study_e_pairs_needed", "study_s_proxy", "train_trees"}
 """Programs whose claims are of rates and narrow ranges, which two quick repeats cannot show."""
 ROWS = {
@@ -121,21 +121,6 @@ DERIVED = {"figure_09": of_optimal_lists}
 """What programs derive from their tables, against the same by hand."""
 
 
-def test_real_queries_come_from_the_folder_of_the_environment(tmp_path, monkeypatch):
-    data = importlib.import_module("simulations.ranking_data")
-    data.lambdarank.cache_clear()
-    monkeypatch.setenv("DCGLEARN_LAMBDARANK", str(tmp_path))
-    refused("no file with train, vali or test", data.lambdarank)
-    for name, queries in (("train", (1, 2, 3)), ("vali", (4,)), ("test", (5,))):
-        lines = [f"{i % 2} qid:{query} 1:0.{i} 2:0.5" for query in queries for i in (1, 2)]
-        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
-    assert data.available(False) == list(data.DATA)
-    parts = data.split(np.random.default_rng(0), data.REAL, False)
-    data.lambdarank.cache_clear()
-    assert [len(part) for part in parts] == [3, 1, 1]
-    assert [part.shape[1] for part in parts] == [2, 2, 2]
-
-
 def test_same_seed_same_bytes_for_any_number_of_processes(tmp_path, figure_09):
     module, folder = figure_09
     results.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--jobs", "2"))
@@ -148,10 +133,9 @@ def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(m
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def interrupted(**_):
-        yield {"truth": "D1"}
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "simulate", interrupted)
+    monkeypatch.setattr(module, "trial", interrupted)
     with pytest.raises(KeyboardInterrupt):
         results.produce(module, options(folder, "--quick", "--repeats", "2", "--force"))
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -190,7 +174,7 @@ def test_a_missing_picture_is_drawn_from_the_table(monkeypatch, copied):
         results.tested(module, folder),
     )
     (folder / "figure_09.png").unlink()
-    monkeypatch.setattr(module, "simulate", None)
+    monkeypatch.setattr(module, "trial", None)
     again = options(folder, "--quick", "--repeats", "2")
     assert results.produce(module, again) == claims
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -235,7 +219,7 @@ def test_the_module_runs_as_a_program(tmp_path, monkeypatch, capsys):
         runpy.run_module("simulations", run_name="__main__")
     printed, words = capsys.readouterr()
     assert (end.value.code, printed) == (2, "")
-    assert "none of all, figures, studies" in words and "Traceback" not in words
+    assert "the beginning of none of figure_00" in words and "Traceback" not in words
 
 
 def test_the_kernels_of_linear_algebra_are_fixed_before_numpy_is_loaded():
@@ -276,7 +260,7 @@ def test_simulations_import_only_public_names():
         "from dcglearn.evaluation.paired_tests import corrected\n",
         "from dcglearn.evaluation.rank_intervals import open_ranks\n",
     }
-    of_program = {"calibration": judged}
+    of_program = {"draws_of_logs": judged, "draws_of_systems": judged}
     for path in (ROOT / "simulations").glob("*.py"):
         text = path.read_text()
         for line in of_program.get(path.stem, set()):

@@ -19,7 +19,7 @@ PROGRAMS = sorted(
     for path in (ROOT / "simulations").glob("*.py")
     if path.stem.startswith(("figure_", "study_", "theory_", "train_"))
 )
-OF_TREES = ("train_first", "train_trees")
+OF_TREES = ("train_trees",)
 """Programs that need LightGBM."""
 STATES = re.compile(
     r"\b(is|are|do|does|beats?|helps?|falls?|grows?|rises?|pays?|keeps?|costs?|teach(es)?"
@@ -45,8 +45,7 @@ def drawn(name, monkeypatch):
         calls.append((title, finding, rests_on, verdicts))
         return title
 
-    if hasattr(module, "headline"):
-        monkeypatch.setattr(module, "headline", spy)
+    monkeypatch.setattr(results, "headline", spy)
     figure = results.picture(module, results.read(ROOT / "figures", name))
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     return [*titles, figure.get_suptitle()], calls
@@ -104,7 +103,7 @@ def test_a_headline_is_neutral_unless_all_rows_named_have_the_verdict():
         (["one row", "more"], AGREES, False),
         (["a row that is not there"], AGREES, False),
     ):
-        title = headline(iter(claims), "finding", "neutral", *parts, verdicts=verdicts)
+        title = headline(claims, "finding", "neutral", *parts, verdicts=verdicts)
         assert title == ("finding" if states else "neutral"), parts
 
 

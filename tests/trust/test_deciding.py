@@ -28,7 +28,7 @@ def few(seed):
 @table("loss", ["logistic", "robust"])
 def test_one_verdict_decides_where_exhaustive_search_finds_one(loss):
     found = []
-    for seed in range(8):
+    for seed in range(5):
         log = few(seed)
         n = len(log)
         fit = fitted(log, loss, FREE)
@@ -45,7 +45,7 @@ def test_one_verdict_decides_where_exhaustive_search_finds_one(loss):
 
     # where one verdict is enough, it is nearly always the most influential one
     ones = [one for any_decides, one in found if any_decides]
-    assert len(ones) >= 10 and np.mean(ones) >= 0.85
+    assert len(ones) >= 6 and np.mean(ones) >= 0.85
 
 
 def test_the_verdicts_named_are_those_that_decide():

@@ -100,7 +100,7 @@ def test_labels_of_chance_follow_nobody_and_the_sentence_says_so_first():
 
 def test_grades_that_go_with_nobody_elses_are_remarked():
     rng = np.random.default_rng(3)
-    grades, rows = study(rng, n_users=12)
+    grades, rows = study(rng, n_users=12, each=6)
     graders = {name: labels(noisy(grades, 0.3, rng)) for name in ("one", "two")}
     graders["shuffled"] = labels(rng.permutation(grades.ravel()).reshape(grades.shape))
     notes = compare_graders(rows, graders).notes
@@ -160,7 +160,7 @@ def test_the_command_takes_a_file_for_each_grader(tmp_path, monkeypatch, capsys)
     from tests.makers import call
 
     rng = np.random.default_rng(5)
-    grades, rows = study(rng, n_users=12)
+    grades, rows = study(rng, n_users=12, each=6)
     monkeypatch.chdir(tmp_path)
     frame = pl.DataFrame(rows).with_columns(pl.col("docs").list.join("|"))
     frame.write_csv("thumbs.csv")
@@ -187,7 +187,7 @@ def test_the_command_takes_a_file_for_each_grader(tmp_path, monkeypatch, capsys)
 
 def test_columns_that_are_not_used_are_said():
     for rated in (True, False):
-        grades, rows = study(np.random.default_rng(8), n_users=8, rated=rated)
+        grades, rows = study(np.random.default_rng(8), n_users=8, each=5, rated=rated)
         coloured = [{**row, "colour": "red"} for row in rows]
         remarks = [compare_graders(x, {"a": labels(grades)}).remarks for x in (rows, coloured)]
         assert remarks == [(), ("columns that are not used: colour",)], rated

@@ -15,15 +15,13 @@ from dcglearn.cli.options import (
     OutputLog,
     Ratings,
     Scale,
-    check_outputs,
     input_option,
     joined,
     option,
-    say,
-    write_log,
 )
+from dcglearn.cli.outputs import say, write_log
 from dcglearn.cli.reading import one_or_all, say_reading
-from dcglearn.foundation.plain_text import left_out, one_line
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Fields, InputError
 
 if TYPE_CHECKING:
@@ -82,7 +80,6 @@ def convert(
     grades. Rated lists (--ratings), sides, open questions and superseded verdicts stay as they are.
     Tables of other shapes become such a table by a recipe of the docs.
     """
-    check_outputs(force=force, log=output, inputs=[*log, prompts, qrels, run_a, run_b])
     from dcglearn.reading.read import native_frame
 
     if ratings and (winner_words or sides or middle is not None):
@@ -124,11 +121,10 @@ def convert(
     names = found.scale.names
 
     # what was recognised, and left out
-    say_reading(found.recognised)
+    say_reading(found.recognised, {})
     if names is not None:
         say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in enumerate(names))}")
-    for line in left_out(found.dropped):
-        say(line)
+    say_reading(None, found.dropped)
 
     # write the log
     most = int(frame["list" if ratings else "a"].list.len().max() or 0)  # type: ignore[arg-type]
@@ -160,8 +156,8 @@ def _with_documents(
 
     # lists have their usual names
     gone = {"a", "b", "docs_a", "docs_b", "list", "scale"}
-    names = ",".join(f"{role}={name}" for role, name in own.items() if role not in gone)
-    return table, options | {"n_grades": n_grades, "scale": None, "columns": names or None}
+    kept = {role: name for role, name in own.items() if role not in gone}
+    return table, options | {"n_grades": n_grades, "scale": None, "columns": kept}
 
 
 def _say_sides(table: Table, own: Mapping[str, str]) -> None:
