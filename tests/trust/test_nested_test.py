@@ -21,11 +21,22 @@ from dcglearn.trust.nested_test import (
     simulated,
     single_verdicts,
 )
+from dcglearn.trust.product_form import increments_of, weights_of_increments
+from tests.learning.makers import random_pairs
 from tests.makers import rated_pairs
 from tests.tables import table
 
 N_LOGS = int(os.environ.get("DCGLEARN_LEVEL_LOGS", "40"))
 """Number of logs of each test and size; 200 tell a rate of 10% from one of 5%."""
+
+
+def test_increments_count_as_the_weights_that_they_make():
+    rng = np.random.default_rng(0)
+    pairs, increments = random_pairs(rng, 40, 5, 4), rng.exponential(1, (3, 5))
+    weights = np.hstack([weights_of_increments(increments), np.zeros((5, 1))])  # the last of -1
+    values = [weights[np.arange(5), lists].sum(axis=1) for lists in (pairs.first, pairs.second)]
+    z = increments_of(pairs, 4) @ increments.ravel()
+    np.testing.assert_allclose(z, values[0] - values[1], atol=1e-12)
 
 
 def p_of_segments(log):
