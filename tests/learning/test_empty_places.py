@@ -62,11 +62,14 @@ def test_lists_of_equal_length_within_each_pair_do_not_tell_the_zero():
 
 def test_an_empty_place_is_worth_what_the_zero_says():
     log = log_of(FALLING, 300, 0)
-    unknown = dl.Preferences(*(np.where(x == -2, -1, x) for x in (log.preferred, log.other)), 4)
+    unknown, as_ones = (
+        dl.Preferences(*(np.where(x == -2, grade, x) for x in (log.preferred, log.other)), 4)
+        for grade in (-1, 1)
+    )
     as_worst, as_zero = (fitted(x).dcg for x in (unknown, log))
     np.testing.assert_allclose(as_worst.gains, as_zero.gains, atol=1e-6)
     as_first = fitted(log, zero=1).dcg
-    of_first = fitted(log.filled(1), zero=1).dcg
+    of_first = fitted(as_ones, zero=1).dcg
     np.testing.assert_allclose(
         as_first.gains, of_first.gains, atol=0.02
     )  # which has fewer distinct lists
