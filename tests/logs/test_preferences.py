@@ -142,6 +142,17 @@ def test_split_is_a_partition_and_repeats():
     assert rows(log.split(0.8, random_state=2)[0]) != rows(first)
 
 
+def test_a_log_knows_what_differs_and_who_judged_together():
+    log = Preferences([[1, 0], [2, 1], [0, 2]], [[1, 1], [2, 1], [1, 0]], weight=[1.0, 2.0, 0.5])
+    assert log.differing.tolist() == [True, False, True]
+    assert repr(log).startswith("Preferences(3 pairs of total weight 3.5, ")
+    for by, numbers in ((None, [0, 1, 2]), ("pair", [0, 1, 2])):
+        first, second = log.clusters(by)
+        assert first.tolist() == second.tolist() and len(set(first.tolist())) == len(numbers)
+    first, second = log.clusters("list")
+    assert first[0] == second[2] and first[1] == second[1] and first[2] != second[2]
+
+
 @table("by", ["rater", "query"])
 def test_split_keeps_clusters_whole(by):
     log = random_log(100, **{by: np.arange(100) % 7})

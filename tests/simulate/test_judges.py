@@ -104,6 +104,11 @@ def test_without_noise_the_judge_agrees_with_the_truth_on_all_pairs(truth, lists
     assert log.tie is None
     assert log.agreement(truth).precision == 1
 
+    # the seed decides all
+    again = sim.preference_pairs(truth, 500, lists=lists, random_state=1)
+    np.testing.assert_array_equal(again.preferred, log.preferred)
+    np.testing.assert_array_equal(again.other, log.other)
+
 
 def test_the_judge_keeps_the_order_of_the_pairs():
     first, second = (
