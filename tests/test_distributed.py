@@ -110,7 +110,10 @@ def told_of(log):
     return log.changed(other=lists, rater=rater, swapped=swapped)
 
 
-@table("options", [DCGOptions(), DCGOptions(loss="logistic", zero="none")])
+OTHERS = pytest.param(DCGOptions(loss="logistic", zero="none"), marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("options", [DCGOptions(), OTHERS], ids=["default", "others"])
 def test_gains_and_discounts_are_those_in_memory(client, options):
     log = told_of(repeated(rich_log(1500).changed(margin=None), 2400))
     with spread(log, client) as far:

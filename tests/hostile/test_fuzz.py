@@ -32,6 +32,7 @@ def test_the_same_number_gives_the_same_file():
     assert fuzz.attacks(5, 8, seed=1) == fuzz.attacks(5, 8, seed=1)
 
 
+@pytest.mark.long
 @pytest.mark.posix
 def test_what_a_stop_leaves_is_old_or_new_and_goes_on():
     call = [

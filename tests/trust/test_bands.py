@@ -136,6 +136,7 @@ def test_copies_of_a_judgement_by_one_rater_count_once():
     assert widths[1] == pytest.approx(widths[0], rel=0.35)
 
 
+@pytest.mark.long
 def test_weights_that_are_no_counts_weigh_judgements_and_do_not_multiply_them():
     widths = []
     for seed in range(3):
