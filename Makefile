@@ -10,13 +10,10 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FILES  ?= 20000
 KILLS  ?= 500
 DISKS  ?= 200
-TORCH  ?= torch==2.13.0
 # The platforms that `make wheels` compiles for, as dcglearn/kernels/build.py names them.
 PLATFORMS := linux-x86_64 linux-aarch64 macos-x86_64 macos-arm64 windows-x86_64 windows-arm64
-RESOLVE-oldest := --resolution lowest-direct
-RESOLVE-newest := --prerelease allow
 
-.PHONY: demo kernels test long processors fuzz browser check peers oldest newest dist wheels image docs bench figures studies theory clean help
+.PHONY: demo test long fuzz browser check dist wheels docs bench figures help
 
 help:            ## list the targets
 	@grep -E '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -49,17 +46,11 @@ demo: $(INSTALLED) ## learn a DCG from the log that ships with the project, draw
 	$(BIN)/dcglearn audit examples/side_by_side.jsonl -o build/audit.html --force
 	@echo "the audit of the usual metric: open build/audit.html in a browser"
 
-kernels: $(READY) ## compile the C kernels in place, as an import of a clone does where their C has changed
-	$(BIN)/python dcglearn/kernels/build.py
-
 test: $(READY)   ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 
 long: $(READY)   ## run the tests that `make test` leaves out: benchmarks and studies in their quick form, more kinds of logs (ARGS=FOLDER)
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 -m long $(ARGS)
-
-processors: $(READY) ## run the tests that compute under other processors, threads, orders, homes and places (ARGS=haswell, ARGS='--turn 3')
-	$(BIN)/python -m tests.processors $(ARGS)
 
 browser: docs    ## test the judging page, an audit and the site in Chromium (CHROMIUM=path), and write their pictures to build
 	$(PIP) playwright
@@ -69,22 +60,6 @@ browser: docs    ## test the judging page, an audit and the site in Chromium (CH
 fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), kills and full disks (KILLS=500 DISKS=200); seed: the date
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)
 	$(BIN)/python -m tests.hostile.stops --kills $(KILLS) --full-disks $(DISKS)
-
-peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, cwl_eval, ppi-python, PyTorch (CPU), sentence-transformers, LensKit; none may be missing
-	$(PIP) cwl-eval ppi-python
-	$(PIP) --no-deps xgboost  # NCCL is for GPUs
-	$(PIP) torch --index-url https://download.pytorch.org/whl/cpu \
-	  || $(PIP) $(TORCH)
-	$(PIP) sentence-transformers
-	$(PIP) --no-deps lenskit  # which asks for pandas below 3, though its metrics need none
-	$(PIP) deepmerge humanize lazy-loader more-itertools pydantic-settings structlog xopen
-	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metrics/test_list_utility.py tests/evaluation/test_prediction_powered.py tests/test_docs.py -k "exports or textbook or cwl or ppi or torch or docstrings or pages"
-
-oldest newest:   ## run the tests with the lowest versions of all dependencies that pyproject.toml allows, or with the newest
-	$(PYTHON) -m venv --clear $(VENV)-$@
-	$(VENV)-$@/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(VENV)-$@/bin/uv pip install --quiet --python $(VENV)-$@/bin/python $(RESOLVE-$@) --group dev --editable '.[$(EXTRAS)]'
-	$(VENV)-$@/bin/python -m pytest -n 2 --dist worksteal
 
 docs: $(READY)   ## build the site in build/site, with its gallery; warnings are errors
 	$(PIP) --group docs
@@ -119,9 +94,6 @@ wheels:          ## build the source archive and the wheels of all platforms in 
 	$(VENV)-dist/bin/cffconvert --validate
 	$(VENV)-dist/bin/python tests/wheels.py dist
 
-image:           ## build the image of Dockerfile and learn a DCG in it; without Docker, carry out its lines in an empty environment
-	$(PYTHON) -m tests.image
-
 check: $(READY)  ## lint, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -132,14 +104,6 @@ check: $(READY)  ## lint, format and types
 bench: $(BENCH)  ## measure speed against other solvers and libraries, as ratios; write docs/benchmarks.md (ARGS=trees: that alone)
 	$(BIN)/python benchmarks $(ARGS)
 
-figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there is kept, and said so (ARGS=--force: made anew)
-	$(BIN)/python -m simulations figure $(ARGS)
+figures: $(READY) ## draw the papers' figures and say which claims hold; what is there is kept, and said so (ARGS=study or theory: those; ARGS="figure --force": made anew)
+	$(BIN)/python -m simulations $(or $(ARGS),figure)
 
-studies: $(READY) ## run the longer studies beyond the paper
-	$(BIN)/python -m simulations study $(ARGS)
-
-theory: $(READY) ## draw the figures of the rankers' papers
-	$(BIN)/python -m simulations theory $(ARGS)
-
-clean:           ## remove what the targets made
-	rm -rf $(VENV) $(VENV)-* build dist dcglearn/kernels/*.lib dcglearn/kernels/.kernels-*

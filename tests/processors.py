@@ -2,7 +2,7 @@
 
 ``python -m tests.processors`` runs them under every setting, ``python -m tests.processors haswell
 tokyo`` under those named, and ``--turn N`` under the one whose turn it is, such as by the week of
-the year. The exit status is 1 if a test fails under any of them. `make processors ARGS=...` sets up
+the year. The exit status is 1 if a test fails under any of them. `.ci/weekly processors` sets up
 what is needed first.
 """
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dcglearn
-from tests import image, processors
+from tests import processors
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -35,18 +35,6 @@ def test_the_citation_names_this_version():
     ]
 
 
-def test_the_image_tries_the_kernels_and_copies_what_is_there():
-    written = image.lines()
-    assert ("RUN", "dcglearn --version") in written and written[-1][0] == "ENTRYPOINT"
-    from_here = [
-        names for instruction, names in written if instruction == "COPY" and "--from=" not in names
-    ]
-    copied = [name for names in from_here for name in names.split()[:-1]]
-    kept = (ROOT / ".dockerignore").read_text()
-    assert {"pyproject.toml", "hatch_build.py", "dcglearn"} <= {*copied}
-    assert all((ROOT / name).exists() and f"!{name}\n" in kept for name in copied)
-
-
 def test_nothing_installs_from_an_index_where_the_project_is_not_yet():
     pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.yml")]
     for page in (path for path in pages if not {"generated", "gallery"} & {*path.parts}):
@@ -60,17 +48,12 @@ def test_nothing_installs_from_an_index_where_the_project_is_not_yet():
 def test_workflows_call_targets_of_the_makefile(path):
     yaml = pytest.importorskip("yaml")
     jobs = yaml.safe_load(path.read_text())["jobs"].values()
-    commands = [
-        (step["run"], job["strategy"]["matrix"].get("target", []) if "strategy" in job else [])
-        for job in jobs
-        for step in job["steps"]
-        if "run" in step
-    ]
+    commands = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     assert commands
-    called = set()
-    for command, targets in commands:
-        called |= {*targets} if "make ${{" in command else {*re.findall(r"^make ([a-z]+)", command)}
-    assert called <= TARGETS
+    listed = re.findall(r"command: \[(.*)\]", path.read_text())
+    commands += [command.strip() for line in listed for command in line.split(",")]
+    called = {name for command in commands for name in re.findall(r"^make ([a-z]+)", command)}
+    assert called and called <= TARGETS
 
 
 def test_every_supported_python_is_tested_and_named():
@@ -90,8 +73,17 @@ def test_every_supported_python_is_tested_and_named():
 
 
 def test_targets_of_the_makefile_name_tests_that_exist():
-    for name in re.findall(r"\btests/[\w./]+", (ROOT / "Makefile").read_text()):
-        assert (ROOT / name).exists(), name
+    for file in ("Makefile", ".ci/weekly"):
+        for name in re.findall(r"\btests/[\w./]+", (ROOT / file).read_text()):
+            assert (ROOT / name).exists(), name
+
+
+def test_each_day_of_the_week_has_a_run_that_there_is():
+    daily = re.findall(r"^  (\d)\) (\S+) (\S+)", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    weekly = re.findall(r"^  (\w+)\)", (ROOT / ".ci/weekly").read_text(), re.MULTILINE)
+    assert [int(day) for day, *_ in daily] == [*range(1, 8)]
+    assert {name for _, program, name in daily if program == ".ci/weekly"} == {*weekly}
+    assert {name for _, program, name in daily if program == "make"} <= TARGETS
 
 
 CHECK = """

@@ -67,7 +67,7 @@ def test_a_mean_of_these_cases_by_hand():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_agreement_with_ppi_python(seed):
-    ppi_py = pytest.importorskip("ppi_py", reason="ppi-python is the referee: make peers")
+    ppi_py = pytest.importorskip("ppi_py", reason="ppi-python is the referee: .ci/weekly peers")
     rng = np.random.default_rng(seed)
     n, n_further = int(rng.integers(5, 300)), int(rng.integers(5, 900))
     people, further = rng.normal(0.1, 1, n), rng.normal(0.3, 2, n_further)
