@@ -236,7 +236,12 @@ def test_a_row_a_document():
     )
     log = read_preferences(from_long(long), as_is=True)
     assert log.preferred.tolist() == [[2, 0]]
-    for wrong in ({"rank": [1, 1, 1, 2]}, {"winner": ["prod", "new", None, None]}):
+    for wrong in (
+        {"rank": [1, 1, 1, 2]},
+        {"rank": [None, 1, 1, 2]},
+        {"rank": [3, 2, 2, 3]},
+        {"winner": ["prod", "new", None, None]},
+    ):
         with pytest.raises(dl.InputError):
             from_long(long.with_columns(**{name: pl.Series(x) for name, x in wrong.items()}))
 
