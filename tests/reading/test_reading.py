@@ -238,7 +238,7 @@ def test_a_row_a_document():
     assert log.preferred.tolist() == [[2, 0]]
     for wrong in (
         {"rank": [1, 1, 1, 2]},
-        {"rank": [None, 1, 1, 2]},
+        {"rank": [None, 2, 1, 2]},
         {"rank": [3, 2, 2, 3]},
         {"winner": ["prod", "new", None, None]},
     ):
