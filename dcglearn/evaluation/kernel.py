@@ -244,10 +244,11 @@ def ranked(
         kept = np.ones(n, dtype=bool)
         for _, at, present, table in _tables(offsets, scores):
             if table.shape[1] > depth:
-                falling = -table
-                falling.partition(depth - 1, axis=1)
-                last = -falling[:, depth - 1 : depth]
-                kept[at] = ~(table < last)[present].ravel()
+                # in single precision, which is faster and keeps a few more that are tied there
+                with np.errstate(over="ignore"):
+                    falling = -table.astype(np.float32)
+                last = np.partition(falling, depth - 1, axis=1)[:, depth - 1 : depth]
+                kept[at] = ~(falling > last)[present].ravel()
         rows = np.flatnonzero(kept)
         ends = np.searchsorted(rows, offsets)
 
@@ -284,7 +285,7 @@ def ideals(
     """
     found = [np.zeros(len(offsets) - 1) for _ in metrics]
     depth = max((metric.depth for metric in metrics), default=1)
-    narrow = np.int32 if grades.dtype.kind == "i" and grades.max(initial=0) < 2**31 else np.float64
+    narrow = np.int16 if grades.dtype.kind == "i" and grades.max(initial=0) < 2**15 else np.float64
     for queries, _, _, table in _tables(offsets, grades, EMPTY):
         # the best grades, which are best for all gains that rise with the grade
         falling = -table.astype(narrow)

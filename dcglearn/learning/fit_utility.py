@@ -63,7 +63,8 @@ def fit_qp(log: PreferencePairs, options: QPOptions, start: Utility | None = Non
     """Solve the QP for a log; parameters and errors are those of `UtilityLearner.fit`."""
     log = log.rescaled(options.n_grades)
     kept, dropped = learnable(log)
-    return fit_pairs(*qp_part(kept, options), dropped, log.visible(), options, start)
+    with one_blas_thread():
+        return fit_pairs(*qp_part(kept, options), dropped, log.visible(), options, start)
 
 
 def qp_part(log: PreferencePairs, options: QPOptions) -> tuple[QPPairs, Indices]:
@@ -118,14 +119,13 @@ def fit_pairs(
     # solve it
     problem = visible.open_cells.shape[1], options.C
     monotone = options.monotone and visible.graded
-    with one_blas_thread():
-        if options.solver == "cvxpy":
-            whole, own = pairs.thinned(len(pairs)), options.constraints
-            solution = solve_cvxpy(whole, *problem, monotone=monotone, constraints=own)
-        else:
-            weights = None if start is None else start.weights
-            limits: Any = {"tol": options.tol, "max_iter": options.max_iter}
-            solution = solve(pairs, *problem, monotone=monotone, start=weights, **limits)
+    if options.solver == "cvxpy":
+        whole, own = pairs.thinned(len(pairs)), options.constraints
+        solution = solve_cvxpy(whole, *problem, monotone=monotone, constraints=own)
+    else:
+        weights = None if start is None else start.weights
+        limits: Any = {"tol": options.tol, "max_iter": options.max_iter}
+        solution = solve(pairs, *problem, monotone=monotone, start=weights, **limits)
 
     # a search for C has many warm fits
     level = logging.INFO if start is None else logging.DEBUG

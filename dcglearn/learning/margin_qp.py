@@ -11,7 +11,7 @@ through ``evaluate(W, curvature)``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +49,7 @@ class Solution:
 
     `gap` is the duality gap relative to F(W), an upper bound on the relative distance to the
     optimum. `n_iter` counts Newton steps on the whole log, or iterations of cvxpy's solver.
+    `curvature` is that of the last steps, from which a longer log may start.
     """
 
     weights: Floats
@@ -56,6 +57,7 @@ class Solution:
     gap: float
     n_iter: int
     converged: bool
+    curvature: Floats | None = field(default=None, repr=False)
 
 
 def solve(
@@ -82,16 +84,19 @@ def solve(
         f"the QP of {pairs.depth:,} positions and {n_grades} grades",
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
-    # a long log from a rough solution on a sample
+    # a long log from a rough solution on a sample, and from the curvature there
     how: Any = {"monotone": monotone, "max_iter": max_iter}
+    curvature = None
     if start is None and len(pairs) >= 4 * SAMPLE:
         sample = pairs.thinned(SAMPLE)
-        of_all = C * pairs.total_weight / sample.total_weight
-        start = solve(sample, n_grades, of_all, tol=1e-3, **how).weights
+        times = pairs.total_weight / sample.total_weight
+        rough = solve(sample, n_grades, C * times, tol=1e-6, **how)
+        start = rough.weights
+        curvature = None if rough.curvature is None else times * rough.curvature
 
     # then exactly
     try:
-        return newton(pairs.evaluate, shape, C, start=start, tol=tol, **how)
+        return newton(pairs.evaluate, shape, C, start=start, curvature=curvature, tol=tol, **how)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise InputError(
             f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the "
@@ -106,6 +111,7 @@ def newton(
     *,
     monotone: bool = True,
     start: Floats | None = None,
+    curvature: Floats | None = None,
     tol: float = 1e-9,
     max_iter: int = 100,
 ) -> Solution:
@@ -113,21 +119,24 @@ def newton(
 
     Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the
     method ends at the exact optimum when the set of pairs with a shortfall stops changing. The
-    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold.
+    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; for the
+    first step it may be that of a sample.
     """
     weights = np.zeros(shape)
     if start is not None:
         weights = nearest_monotone(start) if monotone else start.copy()
 
-    sums = evaluate(weights, True)
-    curvature = sums.curvature
+    is_of_sample = curvature is not None
+    sums = evaluate(weights, not is_of_sample)
+    if curvature is None:
+        curvature = sums.curvature
     objective, gap = certificate(sums, weights, C, monotone)
 
-    # a gap of g leaves W within sqrt(g): where tol is small, the last step must be too
+    # a gap of g leaves W within sqrt(g): where tol is small, the next step must be too
     longest = np.inf if tol > 1e-8 else 1e-8
-    length = np.inf
+    length = next_length = np.inf
     n_iter = 0
-    while not (gap <= tol and length <= longest) and n_iter < max_iter:
+    while not (gap <= tol and next_length <= longest) and n_iter < max_iter:
         step = _newton_step(curvature, sums.moment, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
 
@@ -140,18 +149,21 @@ def newton(
                 break
             size /= 2
             if size < 1e-10:
-                return Solution(weights, objective, gap, n_iter, gap <= tol)
+                return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
         weights = weights + size * step
 
-        length = float(np.abs(step).max() / max(np.abs(weights).max(), 1e-300))
+        # of the next step, as much shorter than this one as this is than the last
+        last, length = length, float(np.abs(step).max() / max(np.abs(weights).max(), 1e-300))
+        next_length = length * min(length / last, 1.0) if np.isfinite(last) else length
 
         # renew the curvature unless the gap fell tenfold
         before = gap
         objective, gap = certificate(sums, weights, C, monotone)
-        if gap > max(before / 10, tol):
+        if gap > (tol if is_of_sample else max(before / 10, tol)):
             curvature = evaluate(weights, True).curvature
+            is_of_sample = False
         n_iter += 1
-    return Solution(weights, objective, gap, n_iter, gap <= tol)
+    return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
 
 
 def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tuple[float, float]:

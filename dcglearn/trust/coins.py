@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.usable_pairs import one_sided_raters, usable_pairs, warn_of_one_sided
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs
@@ -52,11 +53,14 @@ def check_log(
     InputError for the latter if the check is `strict`. Of a sample, `one_sided` names these raters.
     """
     n_weights(log.depth, log.n_grades)
-    if len(log) and not (as_is or log.as_is):
-        check_sense(log)
-    warn_of_one_sided(one_sided_raters(log) if one_sided is None else one_sided)
+    # threads of BLAS would still spin when the fit begins
+    with one_blas_thread():
+        if len(log) and not (as_is or log.as_is):
+            check_sense(log)
+        warn_of_one_sided(one_sided_raters(log) if one_sided is None else one_sided)
+        is_coins = tells_nothing(log)
 
-    if tells_nothing(log):
+    if is_coins:
         if strict:
             raise InputError(NO_SIGNAL)
         warnings.warn(NO_SIGNAL, stacklevel=2)
