@@ -74,7 +74,8 @@ def likelihood(n: int, n_levels: int = 0, n_raters: int = 1) -> Callable[[], Any
     # where the likelihood is summed
     errors = np.full((1, n_raters), 0.1)
     curves = np.arange(5.0)[None] / 4, LOG2[None], np.array([[*thresholds, np.inf]])
-    at = Points(*curves, errors, biases=errors if n_raters > 1 else None)
+    biases = errors if n_raters > 1 else np.zeros_like(errors)
+    at = Points(*curves, errors, biases, powers=np.zeros(1))
     return lambda: [judged.sums(at, CURVATURE) for _ in range(-(-100_000 // n))]
 
 
