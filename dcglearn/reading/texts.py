@@ -34,6 +34,9 @@ def text(column: pl.Series) -> pl.Series:
 def twins(names: pl.Series) -> pl.Series:
     """Return the names that differ from another in capitals or in Unicode's form alone."""
     distinct = names.unique()
+    # most names are their own form
+    if not distinct.str.contains("[A-Z]|[^ -~]").any():
+        return distinct.clear()
     forms = distinct.str.normalize("NFKC").str.to_lowercase()
     return distinct.filter(forms.is_duplicated()).sort()
 
