@@ -42,7 +42,9 @@ def twins(names: pl.Series) -> pl.Series:
 
 
 def by_text(texts: pl.Series, meaning: Callable[[str], Any]) -> NDArray[Any]:
-    """Return the meaning of each text, asked once for each distinct one."""
+    """Return the meaning of each text, asked once for each distinct one if these are few."""
     distinct = texts.unique()
+    if 4 * len(distinct) > len(texts):
+        return np.array([meaning(one) for one in texts.to_list()])
     number = texts.cast(pl.Enum(distinct)).to_physical().to_numpy()
     return np.array([meaning(one) for one in distinct])[number]
