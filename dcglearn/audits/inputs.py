@@ -71,7 +71,10 @@ class Inputs:
             assert self.factoring is not None
             return self.factoring.dcg
         with stage("judges"):
-            judges = drawn_judges(self.log, self.fit, self.random_state)
+            if self.bands is None:
+                judges = drawn_judges(self.log, self.fit, self.random_state)
+            else:
+                judges = self.bands.judges
 
         # how sure they are, and what they leave unexplained, by held-out pairs
         held_out = self.held_out

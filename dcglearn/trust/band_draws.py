@@ -81,6 +81,12 @@ class Bands(Finding):
         return self._ends[:, n_gains : n_gains + self.dcg.depth]
 
     @property
+    def judges(self) -> Judges:
+        """The judges of the learned DCG, with those of the draws."""
+        assert self.metric is not None and self.metric.judges is not None, "as `bands` returns them"
+        return self.metric.judges
+
+    @property
     def power_band(self) -> tuple[float, float] | None:
         """Lower and upper end of the power of the number of results, where it is free."""
         return None if self.powers is None else tuple(self._ends[:, -1].tolist())
@@ -297,8 +303,10 @@ def bands(
     if problem := why_no_bands(log, unit):
         raise InputError(problem)
 
-    # fit the whole log
-    whole = fit_learner(log, replace(options, n_grades=log.n_grades))
+    # fit the whole log, unless this has been done
+    whole = fit_of(learner)
+    if whole is None or whole.facts.log is not log:
+        whole = fit_learner(log, replace(options, n_grades=log.n_grades))
     if fit_of(learner) is None:
         warn_of(whole)
 
