@@ -33,14 +33,17 @@ def each(check: Callable[..., Any], rows: Iterable[Sequence[Any]]) -> None:
         raise BaseExceptionGroup(f"{len(failures)} of {len(rows)} rows fail", failures)
 
 
-def table(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[..., Any]:
+def table(
+    names: str | Sequence[str], rows: Iterable[Any] | Callable[[], Iterable[Any]]
+) -> Callable[..., Any]:
     """Return a decorator that makes one test of all rows of a table, by `each`.
 
     It is written as `pytest.mark.parametrize`, which makes a test of each row. The rows of a table
-    share the test's fixtures, so that they must not disturb each other.
+    share the test's fixtures, so that they must not disturb each other. Rows that take long to make
+    are given as a function, which is called when the test runs.
     """
     columns = [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
-    cells = [_cells(row, len(columns)) for row in rows]
+    kept = rows if callable(rows) else [*rows]
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(test)
@@ -50,11 +53,12 @@ def table(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[..., Any]
             def check(*row: Any) -> None:
                 test(*self, **fixtures, **dict(zip(columns, row, strict=True)))
 
-            each(check, cells)
+            made = kept() if callable(kept) else kept
+            each(check, [_cells(row, len(columns)) for row in made])
 
         signature = inspect.signature(test)
-        kept = [value for name, value in signature.parameters.items() if name not in columns]
-        all_rows.__signature__ = signature.replace(parameters=kept)
+        others = [value for name, value in signature.parameters.items() if name not in columns]
+        all_rows.__signature__ = signature.replace(parameters=others)
         return all_rows
 
     return decorate
