@@ -5,7 +5,9 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
+from dcglearn.trust import graders
 from dcglearn.trust.graders import compare_graders, graders_of
+from dcglearn.trust.held_out import best_textbook
 from tests.makers import refused
 
 
@@ -53,12 +55,12 @@ def compared(request):
     """A comparison of a careful grader, one who errs, and one who turns the scale around."""
     rng = np.random.default_rng(0)
     grades, rows = study(rng, rated=request.param)
-    graders = {
+    grades_of = {
         "careful": labels(grades),
         "careless": labels(noisy(grades, 0.7, rng)),
         "upside down": labels(3 - grades),
     }
-    return compare_graders(rows, graders)
+    return compare_graders(rows, grades_of)
 
 
 def test_the_careful_grader_is_followed_and_the_others_are_worse(compared):
@@ -79,17 +81,25 @@ def test_differences_are_those_of_the_shares_on_the_same_pairs(compared):
     assert (differ.of_100[above & (differ.apart > 0)] > 50).all()
 
 
+@pytest.fixture
+def chosen(monkeypatch):
+    """Take the best textbook for what verdicts teach, which is quick."""
+    monkeypatch.setattr(graders, "_metric", lambda train: best_textbook(train)[1])
+
+
+@pytest.mark.usefixtures("chosen")
 def test_what_is_not_labelled_is_counted_and_costs():
     rng = np.random.default_rng(1)
     grades, rows = study(rng)
-    graders = {"all": labels(grades), "some": labels(grades, 0.6, rng)}
-    table = compare_graders(rows, graders).table
+    grades_of = {"all": labels(grades), "some": labels(grades, 0.6, rng)}
+    table = compare_graders(rows, grades_of).table
     whole, part = table.to_dicts()
     assert whole["labelled"] == whole["both_labelled"] == 1
     assert 0.5 < part["labelled"] < 0.7 and part["both_labelled"] < 0.2
     assert part["share"] < whole["share"]
 
 
+@pytest.mark.usefixtures("chosen")
 def test_labels_of_chance_follow_nobody_and_the_sentence_says_so_first():
     rng = np.random.default_rng(2)
     grades, rows = study(rng)
@@ -98,15 +108,17 @@ def test_labels_of_chance_follow_nobody_and_the_sentence_says_so_first():
     assert found.table["low"].item() < 0.5
 
 
+@pytest.mark.usefixtures("chosen")
 def test_grades_that_go_with_nobody_elses_are_remarked():
     rng = np.random.default_rng(3)
     grades, rows = study(rng, n_users=12, each=6)
-    graders = {name: labels(noisy(grades, 0.3, rng)) for name in ("one", "two")}
-    graders["shuffled"] = labels(rng.permutation(grades.ravel()).reshape(grades.shape))
-    notes = compare_graders(rows, graders).notes
+    grades_of = {name: labels(noisy(grades, 0.3, rng)) for name in ("one", "two")}
+    grades_of["shuffled"] = labels(rng.permutation(grades.ravel()).reshape(grades.shape))
+    notes = compare_graders(rows, grades_of).notes
     assert "the grades of shuffled go with nobody else's" in notes[-1]
 
 
+@pytest.mark.usefixtures("chosen")
 def test_verdicts_that_recur_bound_what_any_metric_respects():
     rng = np.random.default_rng(7)
     grades, rows = study(rng, n_users=6, rated=False)
@@ -148,6 +160,7 @@ def test_one_table_names_its_graders_in_a_column():
     refused("no grader", graders_of, {})
 
 
+@pytest.mark.usefixtures("chosen")
 def test_scales_may_differ():
     rng = np.random.default_rng(4)
     grades, rows = study(rng)
@@ -185,6 +198,7 @@ def test_the_command_takes_a_file_for_each_grader(tmp_path, monkeypatch, capsys)
     assert status == 2 and "--labels compares graders alone" in words
 
 
+@pytest.mark.usefixtures("chosen")
 def test_columns_that_are_not_used_are_said():
     for rated in (True, False):
         grades, rows = study(np.random.default_rng(8), n_users=8, each=5, rated=rated)
@@ -193,6 +207,7 @@ def test_columns_that_are_not_used_are_said():
         assert remarks == [(), ("columns that are not used: colour",)], rated
 
 
+@pytest.mark.usefixtures("chosen")
 def test_own_columns_are_those_of_the_log_and_of_the_grades():
     of_grades = {"query": "question", "document": "chunk", "grade": "mark"}
     of_log = {
