@@ -230,22 +230,17 @@ MANY = {
 }
 """Functions that refuse six pairs."""
 
-HELD_UP = {"one-sided rater", "rated lists in groups"}
-"""Logs on which the functions did not meet; the others are tested by `make long`."""
+HELD_UP = {"six pairs", "rated lists in groups"}
+"""The fewest pairs, and those with the most to read; the others are tested by `make long`."""
 
 
-HELD_UP_ONCE = {
-    ("one-sided rater", "anonymous audit"),
-    ("one-sided rater", "proxy"),
-    ("one-sided rater", "segment_test by rater"),
-    ("rated lists in groups", "audit"),
-}
-"""Calls of many seconds of which `make test` runs the one with the other of these logs."""
+ONCE = {("rated lists in groups", "anonymous audit")}
+"""Calls of many seconds which `make test` leaves out, since it has one that is nearly the same."""
 
 
 def cases(calls):
     """Return a row for each kind of log and each call."""
-    quick = {(kind, call) for kind in HELD_UP for call in calls} - HELD_UP_ONCE
+    quick = {(kind, call) for kind in HELD_UP for call in calls} - ONCE
     return [
         pytest.param(kind, call, marks=[] if (kind, call) in quick else pytest.mark.long)
         for call in calls
