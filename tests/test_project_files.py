@@ -88,19 +88,21 @@ def test_each_day_of_the_week_has_a_run_that_there_is():
 
 CHECK = """
 import os
+from pathlib import Path
 
-def test_the_variables_have_come():
-    assert os.environ["OPENBLAS_CORETYPE"] == "Prescott"
+def test_that_fails():
+    Path(__file__).with_name("core").write_text(os.environ["OPENBLAS_CORETYPE"])
+    raise AssertionError
 """
 
 
-@pytest.mark.parametrize("name, status", [("prescott", 0), ("nehalem", 1)])
-def test_a_setting_reaches_the_tests_and_a_failure_counts(tmp_path, monkeypatch, name, status):
+def test_a_setting_reaches_the_tests_and_a_failure_counts(tmp_path, monkeypatch):
     path = tmp_path / "test_check.py"
     path.write_text(CHECK)
-    monkeypatch.setattr(sys, "argv", ["processors", name, "--tests", str(path)])
+    monkeypatch.setattr(sys, "argv", ["processors", "prescott", "--tests", str(path)])
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    assert processors.main() == status
+    assert processors.main() == 1
+    assert path.with_name("core").read_text() == "Prescott"
 
 
 def test_each_setting_has_its_turn(monkeypatch):

@@ -60,7 +60,7 @@ def test_results_that_are_printed_in_python_escape_names(tmp_path):
         dl.Preferences(pairs.preferred, pairs.other, **{role: names})
         for role in ("rater", "segment")
     )
-    one, other = dl.DCG.standard(5, 10), dl.DCG.standard(5, 10, gain="linear", discount="flat")
+    one, other = dl.DCG.standard(3, 4), dl.DCG.standard(3, 4, gain="linear", discount="flat")
     lines = [{"a": [1, 0], "b": [0, 1], "winner": side} for side in ("a", EVIL)]
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     read = dl.read_preferences(tmp_path / "log.jsonl", winner_words={EVIL: "b"})

@@ -236,7 +236,7 @@ def test_it_needs_far_fewer_pairs_than_the_qp():
         truth = ground_truth(name)
         test = preference_pairs(truth, 5000, random_state=10_000)
         for n, least in ((100, 0.97), (200, 0.98)):  # goals: .945 and .97
-            logs = [preference_pairs(truth, n, random_state=seed) for seed in range(8)]
+            logs = [preference_pairs(truth, n, random_state=seed) for seed in range(5)]
             assert (
                 np.mean([test.agreement(DCGLearner().fit(log).dcg_).precision for log in logs])
                 >= least
