@@ -71,6 +71,7 @@ class Inputs:
     @cached_property
     def dcg(self) -> DCG:
         """The DCG learned, with judges: draws of them, and their slope by held-out pairs."""
+        # the QP has no judges
         fit, held_out = fit_of(self.fit), self.held_out
         if fit is None:
             assert self.factoring is not None
@@ -100,6 +101,7 @@ class Inputs:
     @cached_property
     def agreement(self) -> RaterAgreement:
         """Agreement of the raters, and their errors where these can be told."""
+        # errors are told beside a DCG that was learned from verdicts
         log, fit = self.log, None if self.tells_nothing else fit_of(self.fit)
         errors = fit is not None and log.ratings is None and len(log) <= MOST_ERRORS
         with stage("raters"):
@@ -121,8 +123,8 @@ class Inputs:
     @cached_property
     def proof(self) -> Coherence:
         """Whether the learned DCG and the metric in use can disagree, searched for 20 seconds."""
+        names = LEARNED, self.name
         with stage("coherence"):
-            names = (LEARNED, self.name)
             return coherence(self.dcg, self.baseline, time_limit=20.0, names=names)
 
     @cached_property
@@ -138,6 +140,8 @@ class Inputs:
         """The systems under the metric in use and under the learned DCG, if runs are given."""
         if self.systems is None:
             return None
+
+        # the metric in use on the grades of the judgements
         judged, runs = self.systems
         in_use = read_metric(self.metric, max(judged.n_grades or 0, 2), self.log.depth)
         with stage("systems"):
@@ -146,8 +150,8 @@ class Inputs:
     @property
     def counted(self) -> str:
         """The number of judgements, or ratings."""
-        judged = "judgements" if self.log.ratings is None else "ratings"
-        return number_of(self.log.n_judgements, judged, ",")
+        log = self.log
+        return number_of(log.n_judgements, "judgements" if log.ratings is None else "ratings", ",")
 
     @property
     def held_out(self) -> Comparison | None:
@@ -173,8 +177,9 @@ class Inputs:
     ) -> Self:
         """Learn from a log; for errors see `audit`. Without draws there are no bands."""
         # the metric in use, on the grades and positions of the log
-        shape = log.n_grades, log.depth
-        name, baseline = metric_in_use(metric, *shape, accept=ONLY_DCG, name="metric")
+        name, baseline = metric_in_use(
+            metric, log.n_grades, log.depth, accept=ONLY_DCG, name="metric"
+        )
 
         # positions that it does not reach count nothing
         discounts = np.append(baseline.discounts, np.zeros(log.depth))[: log.depth]
@@ -193,9 +198,10 @@ class Inputs:
         if tells_nothing(log):
             no_bands = f"not at all: bands are those of {ASSUMED}"
         elif method == "dcg" and n_draws:
-            how = {"n_resamples": n_draws, "random_state": random_state}
             with stage("bands"):
-                bands, no_bands = bands_or_why(log, fit_of(fit), **how)
+                bands, no_bands = bands_or_why(
+                    log, fit_of(fit), n_resamples=n_draws, random_state=random_state
+                )
         return cls(log, metric, name, baseline, fit, bands, no_bands, random_state)
 
 

@@ -36,6 +36,8 @@ def holdings(inputs: Inputs) -> Section:
     """Return the contents of the log, and what stands out."""
     log, agreement, coins = inputs.log, inputs.agreement, inputs.tells_nothing
     fit = None if coins else fit_of(inputs.fit)
+
+    # raters who name one side, whatever the lists
     striking = []
     if one_sided := ", ".join(one_sided_raters(log)):
         striking.append(f"raters who always name one side are left out: {one_sided}")
@@ -56,7 +58,7 @@ def holdings(inputs: Inputs) -> Section:
     first, *others = striking or ["nothing in them stands out"]
     dropped = {**log.dropped, **inputs.fit.dropped, REASON: 0}
     said = left_out({reason: n for reason, n in dropped.items() if ": " not in reason})
-    clauses = [first, *filter(None, [contradiction(log)]), *said]
+    clauses = filter(None, [first, contradiction(log), *said])
     return Section(f"{contents(log)}: {'; '.join(clauses)}", others)
 
 
@@ -64,6 +66,8 @@ def learned(inputs: Inputs) -> Section:
     """Return the gains and discounts that were learned, from what, and how the judges err."""
     fit, dcg = inputs.fit, inputs.dcg
     sentence, notes = dcg.sentence, [*dcg.notes]
+
+    # coins teach nothing
     if inputs.tells_nothing:
         sentence = f"no gain or discount; these are {ASSUMED}: {sentence}"
 
@@ -92,6 +96,8 @@ def _learned_from(fit: Fit) -> list[str]:
     # of fewer judgements than numbers no share is told
     if fit.n_effective < fit.dcg.n_grades - 2 + fit.dcg.depth:
         return notes
+
+    # what the DCG is a mean of, unless one makes up nearly all of it
     members = sorted(fit.members, key=lambda member: -member.weight)
     large = [f"{one.weight:.0%} {one.meaning}" for one in members if one.weight >= NAMED]
     if members and members[0].weight <= 0.99:
@@ -110,6 +116,7 @@ def how_sure(inputs: Inputs) -> Finding:
 
 def sum_or_average(inputs: Inputs) -> Section | None:
     """Return whether people add up what they find or average it, where lists differ in length."""
+    # lists of one length do not tell
     fit, dcg = fit_of(inputs.fit), inputs.dcg
     if inputs.tells_nothing or fit is None or fit.lead is None:
         return None
@@ -170,6 +177,8 @@ def verdict_on(inputs: Inputs) -> Verdict:
     """Return the verdict; its figures are shares of held-out verdicts, and the log."""
     held_out, (verdict, why) = inputs.held_out, _verdict(inputs)
     sentence, followed, figures = SENTENCES[verdict].format(inputs.name), "", []
+
+    # shares of held-out verdicts, if there are any
     if held_out is not None:
         shares = f"{held_out.rows[0].share:.0%} against {held_out[held_out.baseline].share:.0%}"
         ordered = (
@@ -198,10 +207,14 @@ def verdict_on(inputs: Inputs) -> Verdict:
 def _verdict(inputs: Inputs) -> tuple[str, str]:
     """Return the verdict and why: to keep, where the learned DCG is ahead by less than 1%, too."""
     held_out = inputs.held_out
+
+    # what comes before any comparison
     if inputs.tells_nothing:
         return "check the log", f"nothing is told that goes by the learned DCG: it is {ASSUMED}"
     if inputs.proof.coherent:
         return "keep", "it orders all lists as the learned DCG does: nothing would change"
+
+    # whom people follow
     if held_out is None:
         return "judge more", f"not known which metric people follow: {inputs.comparison.sentence}"
     if held_out.followed:
@@ -218,15 +231,20 @@ def beside(inputs: Inputs) -> Section | None:
     usual, name, bands = inputs.baseline, inputs.name, inputs.bands
     if bands is None:
         return None
+
+    # the power is the last row, where it is free
     in_use = [*usual.gains, *usual.discounts, usual.power]
     ends = bands.table.select("parameter", "all_low", "all_high").rows()
     rows = [
         {"parameter": parameter, name: value, "low": low, "high": high}
         for (parameter, low, high), value in zip(ends, in_use, strict=False)
     ]
+
+    # numbers whose band leaves out the metric in use
     outside = [row["parameter"] for row in rows if not row["low"] <= row[name] <= row["high"]]
-    which = ", ".join(outside) or "no gain and no discount"
-    return Section(f"outside the 90% bands of all at once lies, of {name}: {which}", rows=rows)
+    which = ", ".join(outside) or "none"
+    sentence = f"gains and discounts of {name} outside the 90% bands of all at once: {which}"
+    return Section(sentence, rows=rows)
 
 
 def disagreement(inputs: Inputs) -> DisagreementMatrix:
@@ -234,16 +252,14 @@ def disagreement(inputs: Inputs) -> DisagreementMatrix:
     return disagreement_matrix(inputs.metrics, random_state=inputs.random_state)
 
 
-def disputed(inputs: Inputs) -> Section | None:
+def disputed(inputs: Inputs) -> Section:
     """Return three pairs of the log on which the metrics disagree, those most judged first.
 
     Beside the list that each metric prefers stands the weight of the verdicts for it.
     """
     log = usable_pairs(inputs.log)
     mine, theirs = (log.verdicts(metric) for metric in inputs.metrics.values())
-    apart = np.flatnonzero(mine * theirs == -1)
-    if not len(apart):
-        return None
+    apart = mine * theirs == -1
 
     # the list that each metric prefers, and the weight of the verdicts
     log, mine = log[apart], mine[apart]
@@ -275,6 +291,8 @@ def survival(inputs: Inputs) -> Section | None:
     means = drawn.means[[drawn.runs.index(run) for run in order.evaluation.runs]]
     first, second = np.triu_indices(len(means), 1)
     held = (means[first] > means[second]).mean(axis=1)
+
+    # those that all draws order alike, either way
     survive, overturned = int((held == 1).sum()), int((held == 0).sum())
     return Section(
         f"of {number_of(len(held), 'pairs of systems', ',')}, {survive:,} are in the order of "
@@ -291,7 +309,9 @@ def people(inputs: Inputs) -> People | None:
     """
     if inputs.order is None:
         return None
-    evaluation = inputs.order.evaluation  # the best in use first
+
+    # the best in use comes first
+    evaluation = inputs.order.evaluation
     best, second = np.argsort(-evaluation.means[:, 1], kind="stable")[:2].tolist()
     return shares_of_people(evaluation, [(best, 0 if best else second)], 0.95, inputs.random_state)
 
@@ -332,13 +352,17 @@ def questions(inputs: Inputs) -> Questions | None:
 
 def more(inputs: Inputs) -> Section:
     """Return what would tell more."""
+    # columns, which rated lists need not have
     log = inputs.log
     columns = {
         "swapped": "add the column swapped, or shown_left: it tells whether judges favour a side",
         "rater": "add the column rater: it tells who errs, and how far raters agree",
     }
-    lacking = [ask for column, ask in columns.items() if getattr(log, column) is None]
-    asks = lacking if log.ratings is None else []
+    asks = [
+        ask
+        for column, ask in columns.items()
+        if log.ratings is None and getattr(log, column) is None
+    ]
     if inputs.systems is None:
         ask = "would the leaderboard change? Give runs and judgements (--run RUN --qrels QRELS)"
         asks.append(f"{ask} to see")

@@ -319,7 +319,7 @@ def candidates_from_runs(
     `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
     `text`, and a `url`; without them, lists are shown as grades. Lines without a name hold the text
     of a query: `query` and `text`. A document without a judgement counts as grade 0; lists shorter
-    than `depth` end in positions without a grade. Raises InputError if there are not two runs, they
+    than `depth` end in places without a result. Raises InputError if there are not two runs, they
     share no judged query, or a file cannot be read.
     """
     systems, judged = read_runs(runs), read_judgements(judgements)

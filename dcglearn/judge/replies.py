@@ -61,6 +61,7 @@ def read_replies(
     failed: dict[str, list[str]] = defaultdict(list)
     told: dict[str, dict[str, str]] = defaultdict(dict)
     for place, custom_id, said, model, cause in _replies(path):
+        # the prompt that it answers
         key, _, order = custom_id.rpartition("-")
         if key not in pairs or order not in ("ab", "ba"):
             raise InputError(

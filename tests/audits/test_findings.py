@@ -101,14 +101,14 @@ def test_a_metric_outside_the_bands_and_one_within(steep):
     assert gains.tolist() == [1, 2] and 3 in discounts
     places = ", ".join(f"discount at {k + 1}" for k in discounts)
     assert finding.sentence == (
-        "outside the 90% bands of all at once lies, of flat: gain of grade 1, gain of grade 2, "
-        f"{places}"
+        "gains and discounts of flat outside the 90% bands of all at once: gain of grade 1, gain "
+        f"of grade 2, {places}"
     )
     row = finding.table.row(1, named=True)
     assert (row["flat"], row["low"]) == (0.8, bands.gain_band[0, 1])
     middle = DCG(np.median(steep.bands.gains, axis=0), np.median(steep.bands.discounts, axis=0))
     within = beside(replace(steep, baseline=middle)).sentence
-    assert within.endswith("of flat: no gain and no discount")
+    assert within.endswith("all at once: none")
 
 
 def test_a_log_too_short_for_bands_says_so():
@@ -180,7 +180,11 @@ def test_two_metrics_that_disagree_and_two_that_cannot(steep):
     )
     assert steep.proof.coherent is False and len(disputed(steep).rows) == 3
     same = replace(steep, baseline=steep.fit.dcg)
-    assert same.proof.coherent and disputed(same) is None
+    assert same.proof.coherent and disputed(same).rows == []
+    assert (
+        disputed(same).sentence
+        == "the two metrics disagree on 0 different pairs of lists of the log"
+    )
     assert verdict_on(same).notes[0].endswith("nothing would change")
 
 
