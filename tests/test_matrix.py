@@ -11,8 +11,6 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 import dcglearn as dl
-from dcglearn.learning.fit import fit_of
-from dcglearn.trust.influence import influence_of_raters
 from tests.makers import columns, rated_pairs, refused
 
 N, DEPTH = 240, 4
@@ -185,9 +183,6 @@ FUNCTIONS = {
     "suggest_pairs": lambda log, _: dl.suggest_pairs(log, candidates(), 3, n_grades=4),
     "suggest_pairs of the log": lambda log, _: dl.suggest_pairs(log, log, 3),
     "rater_agreement": lambda log, _: dl.rater_agreement(log),
-    "influence_of_raters": lambda log, _: influence_of_raters(
-        log, fit_of(dl.DCGLearner().fit(log))
-    ),
     "what_if": lambda log, _: dl.trust.what_if(
         log, dl.DCGLearner(), "gain of 1 > 0.01", by="pair" if len(log) > 6 else None
     ),

@@ -2,32 +2,58 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import platform
-from collections.abc import Mapping
-from importlib.metadata import version
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.audits import questions
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_decisions import next_section, systems_parts
-from dcglearn.audits.of_fit import fit_parts
-from dcglearn.audits.of_log import log_parts
-from dcglearn.audits.of_metric import disagreement_section, held_out_parts, verdict_section
 from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Report
-from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields
 from dcglearn.foundation.version import __version__
-from dcglearn.logs.columns import COLUMNS
+from dcglearn.logs.unique_rows import numbered
 from dcglearn.metrics.reading import BASELINE, MetricLike
 from dcglearn.reading.in_memory import Log, as_preferences
 from dcglearn.reading.judgements import JudgementsLike
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.runs import RunsLike
+from dcglearn.reading.runs import RunsLike, read_both
+
+Question = Callable[[Inputs], Finding | None]
+
+OF_FIT: dict[str, Question] = {
+    "log": questions.holdings,
+    "raters": attrgetter("agreement"),
+    "new judgements": attrgetter("comparison"),
+    "learned": questions.learned,
+    "how sure": questions.how_sure,
+    "sum or average": questions.sum_or_average,
+    "LLM judge": attrgetter("llm"),
+    "left open": questions.left_open,
+    "factored": attrgetter("factoring"),
+}
+"""The questions that `learn` and `audit` answer, by part of the report."""
+
+OF_METRIC: dict[str, Question] = {
+    "as sure as said?": attrgetter("calibration"),
+    "beside": questions.beside,
+    "disagreement": questions.disagreement,
+    "largest disagreement": attrgetter("proof"),
+    "disputed pairs": questions.disputed,
+    "systems": attrgetter("order"),
+    "survival": questions.survival,
+    "people": questions.people,
+    "next": questions.next_step,
+    "questions": questions.questions,
+    "more": questions.more,
+}
+"""The questions that `audit` answers beside those, if the log tells anything."""
 
 FIRST = ("log", "new judgements", "learned", "how sure", "sum or average", "left open")
 """The parts that `learn` prints, where they have something to say."""
@@ -38,6 +64,7 @@ HEADINGS = {
     "learned": "What was learned",
     "how sure": "How sure each number is",
     "left open": "What the log cannot tell",
+    "beside": "The metric in use beside what was learned",
     "disagreement": "Where the two metrics disagree",
     "systems": "Would the leaderboard change?",
     "survival": "What do all DCGs that the log allows agree on?",
@@ -49,17 +76,17 @@ HEADINGS = {
 """Headings of parts that have another than their name."""
 
 
-def parts_of_fit(inputs: Inputs) -> dict[str, Finding]:
-    """Return the parts that `learn` and `audit` share: log, held-out judgements, and the fit."""
-    return {**log_parts(inputs), **held_out_parts(inputs), **fit_parts(inputs)}
+def answers(inputs: Inputs, asked: Mapping[str, Question] = OF_FIT) -> dict[str, Finding]:
+    """Return the parts of a report that have something to say, by name."""
+    parts = ((name, question(inputs)) for name, question in asked.items())
+    return {name: part for name, part in parts if part is not None}
 
 
 def report_of_fit(inputs: Inputs) -> Report:
     """Return what `learn` says of a log: what was learned, and how far to trust it."""
-    n, rated = inputs.log.n_judgements, inputs.log.ratings is not None
-    judged = number_of(n, "ratings" if rated else "judgements", ",")
-    title = f"What {judged} {'says' if n == 1 else 'say'} of gains and discounts"
-    return Report(title, parts_of_fit(inputs), HEADINGS, printed=(*FIRST, "LLM judge"))
+    say = "says" if inputs.log.n_judgements == 1 else "say"
+    title = f"What {inputs.counted} {say} of gains and discounts"
+    return Report(title, answers(inputs), HEADINGS, printed=(*FIRST, "LLM judge"))
 
 
 def audit(
@@ -109,39 +136,38 @@ def audit(
     --------
     >>> truth = dl.simulate.ground_truth("D1", n_grades=3, depth=3)
     >>> log = dl.simulate.preference_pairs(truth, 60, lists="free", random_state=0)
-    >>> audit(log, "linear-log2")["disagreement"]["judgements"] < 10
-    True
+    >>> audit(log, "linear-log2")["verdict"].verdict
+    'judge more'
     """
-    # learn from the log
+    # read all, and learn from the log
     judged = as_preferences(log)
     if anonymous:
         judged = _numbered(judged)
-    inputs = Inputs.of(judged, metric, random_state, llm=llm)
+    systems = None if judgements is None or runs is None else read_both(judgements, runs)
+    inputs = replace(Inputs.of(judged, metric, random_state, llm=llm), systems=systems)
 
-    # the parts that say what to do, and those behind them
-    shared = parts_of_fit(inputs)
-    later = next_section(inputs)
-    findings: dict[str, Finding] = {
-        "verdict": verdict_section(inputs, shared["how sure"].pictures, later),
-        **shared,
-        "disagreement": disagreement_section(inputs),
-        **systems_parts(inputs, judgements, runs),
-        "next": later,
+    # the questions in order, and how the page was made
+    later = {} if inputs.tells_nothing else OF_METRIC
+    parts = answers(inputs, {"verdict": questions.verdict_on, **OF_FIT, **later})
+    facts = {
+        **(made or {}),
+        "dcglearn": __version__,
+        "Python": platform.python_version(),
+        "seed": str(random_state),
+        "date": str(date.today()),
     }
+    same = (
+        "on the same day, the same command with the same versions and files writes the same bytes"
+    )
+    rows = [{"what": name, "value": value} for name, value in facts.items()]
+    parts["made"] = Section(same, (), rows, "Versions, seed and digests")
 
-    # what would let them say more, and how the page was made
-    asks = [ask for part in findings.values() for ask in getattr(part, "asks", ())]
-    findings["more"] = Section("".join(asks[:1]), asks[1:])
+    # the usual nDCG is named as such
     about = ""
     if inputs.name.partition("@")[0] == BASELINE:
         about = " (the usual nDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
     title = f"Audit of {inputs.name}{about}"
-    findings["made"] = _made(_digest(judged), random_state, made or {})
-    return Report(title, findings, HEADINGS, printed=("verdict", *FIRST, *LATER))
-
-
-LATER = ("LLM judge", "disagreement", "systems", "survival", "people", "next", "more")
-"""The parts that `audit` prints after those of `learn`."""
+    return Report(title, parts, HEADINGS, printed=("verdict", *FIRST, "LLM judge", *later))
 
 
 def _numbered(log: Preferences) -> Preferences:
@@ -150,34 +176,5 @@ def _numbered(log: Preferences) -> Preferences:
     for name in ("rater", "query"):
         labels = getattr(log, name)
         if labels is not None:
-            numbers = np.unique(labels, return_inverse=True)[1] + 1
-            columns[name] = np.char.add(f"{name} ", numbers.astype(str))
+            columns[name] = np.char.add(f"{name} ", (numbered(labels) + 1).astype(str))
     return log.changed(**columns)
-
-
-def _digest(log: Preferences) -> str:
-    """Return the SHA-256 of all columns of a log."""
-    columns = {name: getattr(log, name) for name in ("preferred", "other", *COLUMNS)}
-    values = {name: None if column is None else column.tolist() for name, column in columns.items()}
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
-
-
-def _made(digest: str, random_state: int, more: Mapping[str, str]) -> Section:
-    """Return how the page was made: what the caller says, versions, seed, and the log's digest."""
-    facts = {
-        **more,
-        "dcglearn": __version__,
-        "Python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "scipy")},
-        "seed": str(random_state),
-        "judgements (SHA-256)": digest,
-    }
-
-    # a page can be made again from them
-    same = "the same command with the same versions and files writes the same bytes"
-    return Section(
-        f"on the same day, {same}",
-        numbers=facts,
-        caption="Versions, seed and digests",
-        rows=[{"what": name, "value": value} for name, value in facts.items()],
-    )

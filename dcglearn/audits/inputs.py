@@ -6,23 +6,29 @@ from typing import Self
 
 import numpy as np
 
+from dcglearn.audits.section import Section
+from dcglearn.coherence.order_of_systems import SystemOrder, system_order
 from dcglearn.coherence.verdict import Coherence, coherence
+from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.learning.factoring import Factoring
-from dcglearn.learning.fit import AnyFit, Fit, warn_of
+from dcglearn.learning.fit import AnyFit, fit_of, warn_of
 from dcglearn.learning.fit_utility import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
-from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_in_use
+from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_in_use, read_metric
+from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.reading.in_memory import Log
+from dcglearn.reading.judgements import Judgements
 from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.runs import Run
 from dcglearn.trust.band_draws import N_RESAMPLES, Bands, bands_or_why, drawn_judges
-from dcglearn.trust.calibration import shrunk
-from dcglearn.trust.coins import NO_SIGNAL, check_log, tells_nothing
+from dcglearn.trust.calibration import Calibration, shrunk
+from dcglearn.trust.coins import ASSUMED, NO_SIGNAL, check_log, tells_nothing
 from dcglearn.trust.comparison import Comparison
-from dcglearn.trust.cross_validation import ChosenC, choose_C
+from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted
 from dcglearn.trust.llm import LLMReport, llm_report
@@ -35,13 +41,16 @@ MARGINS: Fields = {"qp": "unit", "qp-hamming": "hamming", "qp-log": "log"}
 MEASURED = 5_000
 """Pairs that stand for a log of twice as many, or more, where held-out pairs are measured."""
 
+MOST_ERRORS = 200_000
+"""Pairs of the longest log whose raters' errors are fitted, which takes seconds."""
+
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """A log, the metric in use as given, its name, and the fit with bands, or why there are none.
 
     `baseline` is the metric in use on the grades and positions of the log, with gains from 0 to 1.
-    `chosen` says how C was chosen, of the QP.
+    `systems` are judgements and runs, if given.
     """
 
     log: Preferences
@@ -52,12 +61,7 @@ class Inputs:
     bands: Bands | None
     no_bands: str
     random_state: int
-    chosen: ChosenC | None = None
-
-    @cached_property
-    def pairs(self) -> Preferences:
-        """Pairs to learn from: of different lists, without raters who always name one side."""
-        return usable_pairs(self.log)
+    systems: tuple[Judgements, list[Run]] | None = None
 
     @cached_property
     def factoring(self) -> Factoring | None:
@@ -67,24 +71,30 @@ class Inputs:
     @cached_property
     def dcg(self) -> DCG:
         """The DCG learned, with judges: draws of them, and their slope by held-out pairs."""
-        if not isinstance(self.fit, Fit):
+        # the QP has no judges
+        fit, held_out = fit_of(self.fit), self.held_out
+        if fit is None:
             assert self.factoring is not None
             return self.factoring.dcg
         with stage("judges"):
             if self.bands is None:
-                judges = drawn_judges(self.log, self.fit, self.random_state)
+                judges = drawn_judges(self.log, fit, self.random_state)
             else:
                 judges = self.bands.judges
 
         # how sure they are, and what they leave unexplained, by held-out pairs
-        held_out = self.held_out
-        judges = shrunk(judges, None if held_out is None else held_out.calibration)
+        judges = shrunk(judges, self.calibration)
         if self.tells_nothing:
             judges = replace(judges, unexplained=NO_SIGNAL)
         elif held_out is not None and held_out.below_ceiling:
             unexplained = f"grades do not explain all: {held_out.room}"
             judges = replace(judges, unexplained=unexplained)
-        return replace(self.fit.dcg, judges=judges)
+        return replace(fit.dcg, judges=judges)
+
+    @property
+    def metrics(self) -> dict[str, DCG]:
+        """The learned DCG and the metric in use, by name."""
+        return {LEARNED: self.dcg, self.name: self.baseline}
 
     @cached_property
     def tells_nothing(self) -> bool:
@@ -92,7 +102,16 @@ class Inputs:
         return tells_nothing(self.log)
 
     @cached_property
-    def comparison(self) -> Comparison | str:
+    def agreement(self) -> RaterAgreement:
+        """Agreement of the raters, and their errors where these can be told."""
+        # errors are told beside a DCG that was learned from verdicts
+        log, fit = self.log, None if self.tells_nothing else fit_of(self.fit)
+        errors = fit is not None and log.ratings is None and len(log) <= MOST_ERRORS
+        with stage("raters"):
+            return rater_agreement(log, fit, errors=errors, random_state=self.random_state)
+
+    @cached_property
+    def comparison(self) -> Finding:
         """Held-out comparison of the learned DCG with the metric in use, or why there is none.
 
         All sentences on whom people follow are made of it.
@@ -102,36 +121,50 @@ class Inputs:
             with stage("held out"):
                 return cross_fitted(log, self.fit, baseline=self.metric, random_state=seed)
         except InputError as error:
-            return str(error)
+            return Section(str(error))
 
     @cached_property
     def proof(self) -> Coherence:
         """Whether the learned DCG and the metric in use can disagree, searched for 20 seconds."""
+        names = LEARNED, self.name
         with stage("coherence"):
-            names = (LEARNED, self.name)
             return coherence(self.dcg, self.baseline, time_limit=20.0, names=names)
 
     @cached_property
     def llm(self) -> LLMReport | None:
         """How far the LLM judge can be trusted, where its verdicts were followed too."""
-        if not isinstance(self.fit, Fit) or self.fit.llm is None:
+        fit = fit_of(self.fit)
+        if fit is None or fit.llm is None:
             return None
-        return llm_report(self.log, self.fit, random_state=self.random_state)
+        return llm_report(self.log, fit, random_state=self.random_state)
+
+    @cached_property
+    def order(self) -> SystemOrder | None:
+        """The systems under the metric in use and under the learned DCG, if runs are given."""
+        if self.systems is None:
+            return None
+
+        # the metric in use on the grades of the judgements
+        judged, runs = self.systems
+        in_use = read_metric(self.metric, max(judged.n_grades or 0, 2), self.log.depth)
+        with stage("systems"):
+            return system_order(judged, runs, {self.name: in_use, LEARNED: self.dcg})
+
+    @property
+    def counted(self) -> str:
+        """The number of judgements, or ratings."""
+        log = self.log
+        return number_of(log.n_judgements, "judgements" if log.ratings is None else "ratings", ",")
 
     @property
     def held_out(self) -> Comparison | None:
         """The held-out comparison, if there is one."""
-        return None if isinstance(self.comparison, str) else self.comparison
+        return self.comparison if isinstance(self.comparison, Comparison) else None
 
     @property
-    def followed(self) -> str:
-        """The metric that people follow where both differ: "learned", "in use", or "" for none."""
-        return "" if self.held_out is None else self.held_out.followed
-
-    @property
-    def alike(self) -> bool:
-        """Whether the learned DCG is proven to order all lists as the metric in use does."""
-        return not self.tells_nothing and self.proof.coherent is True
+    def calibration(self) -> Calibration | None:
+        """Whether people are as sure as the learned DCG says, if verdicts are held out."""
+        return None if self.held_out is None else self.held_out.calibration
 
     @classmethod
     def of(
@@ -147,8 +180,9 @@ class Inputs:
     ) -> Self:
         """Learn from a log; for errors see `audit`. Without draws there are no bands."""
         # the metric in use, on the grades and positions of the log
-        shape = log.n_grades, log.depth
-        name, baseline = metric_in_use(metric, *shape, accept=ONLY_DCG, name="metric")
+        name, baseline = metric_in_use(
+            metric, log.n_grades, log.depth, accept=ONLY_DCG, name="metric"
+        )
 
         # positions that it does not reach count nothing
         discounts = np.append(baseline.discounts, np.zeros(log.depth))[: log.depth]
@@ -157,38 +191,35 @@ class Inputs:
 
         # the fit, and its bands
         check_log(log)
-        fit, chosen = _fitted(log, llm, method, C, random_state)
-        bands, no_bands = None, "not measured: --method dcg has bands of every gain and discount"
-        if isinstance(fit, Fit):
-            no_bands = "not measured: --bands 200 gives 90% bands of every gain and discount"
-        if isinstance(fit, Fit) and n_draws:
+        with stage("learning"):
+            fit = _fitted(log, llm, method, C, random_state)
+        warn_of(fit)
+        bands = None
+        no_bands = (
+            "not measured: --method dcg and --bands 200 give those of all gains and discounts"
+        )
+        if tells_nothing(log):
+            no_bands = f"not at all: bands are those of {ASSUMED}"
+        elif method == "dcg" and n_draws:
             with stage("bands"):
                 bands, no_bands = bands_or_why(
-                    log, fit, n_resamples=n_draws, random_state=random_state
+                    log, fit_of(fit), n_resamples=n_draws, random_state=random_state
                 )
-        return cls(log, metric, name, baseline, fit, bands, no_bands, random_state, chosen)
+        return cls(log, metric, name, baseline, fit, bands, no_bands, random_state)
 
 
 def _fitted(
     log: Preferences, llm: Log | None, method: str, C: float | str, random_state: int
-) -> tuple[AnyFit, ChosenC | None]:
-    """Return the fit of a method to a log and, of the QP with C="auto", how C was chosen."""
-    fit: AnyFit
-    chosen = None
-
+) -> AnyFit:
+    """Return the fit of a method to a log."""
     # gains and discounts, with an LLM judge's followed as far as people agree
     if method == "dcg":
-        asked = DCGOptions(n_grades=log.n_grades, llm=llm, random_state=random_state)
-        with stage("learning"):
-            fit = fit_learner(log, asked)
+        options = DCGOptions(n_grades=log.n_grades, llm=llm, random_state=random_state)
+        return fit_learner(log, options)
 
     # the paper's QP
-    else:
-        options = QPOptions(margin=MARGINS[method])
-        if C == "auto":
-            by = "pair" if log.rater is None else "rater"
-            chosen = choose_C(log, options, by=by, random_state=random_state)
-        with stage("learning"):
-            fit = fit_qp(log, replace(options, C=float(C) if chosen is None else chosen.C))
-    warn_of(fit)
-    return fit, chosen
+    qp = QPOptions(margin=MARGINS[method])
+    if C == "auto":
+        by = "pair" if log.rater is None else "rater"
+        C = choose_C(log, qp, by=by, random_state=random_state).C
+    return fit_qp(log, replace(qp, C=float(C)))

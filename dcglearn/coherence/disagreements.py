@@ -243,8 +243,8 @@ class DisagreementMatrix(Finding):
         """The two metrics that disagree most often."""
         a, b, most = self.table.row(0)
         return (
-            f"the metrics {a} and {b} order {most:.1%} of all pairs differently, the most of "
-            f"{len(self.names)} metrics"
+            f"the metrics {a} and {b} order {most:.1%} of pairs differently"
+            f"{f', the most of {len(self.names)} metrics' if len(self.names) > 2 else ''}"
         )
 
     @property

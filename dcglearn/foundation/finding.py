@@ -80,16 +80,6 @@ class Finding(Shown):
         title = self._labels.get(value, value.replace("_", " "))
         return [{"title": title, "rows": rows}] if rows else []
 
-    @cached_property
-    def texts(self) -> Mapping[str, str]:
-        """Longer texts that a page shows on request, by title."""
-        return {}
-
-    @cached_property
-    def files(self) -> Mapping[str, str]:
-        """Files that a page holds: addresses with their contents, by name."""
-        return {}
-
     @property
     def extra_values(self) -> Fields:
         """Numbers that JSON has beside the fields."""

@@ -63,7 +63,6 @@ class Report(Finding):
         for name, part in self.shown.items():
             heading = self.heading(name)
             texts += [f"{heading}\n{'-' * len(heading)}", str(part)]
-            texts += [f"{title}:\n{text}" for title, text in part.texts.items()]
         return "\n\n".join(texts)
 
     def heading(self, name: str) -> str:

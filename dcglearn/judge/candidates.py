@@ -3,29 +3,33 @@
 import contextlib
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import lines_of
 from dcglearn.foundation.validation import (
+    EMPTY,
     Counts,
     Fields,
     Grades,
     InputError,
     PathLike,
-    PolarsFrame,
     errors_in,
 )
+from dcglearn.reading.contract import CANDIDATE
 from dcglearn.reading.judgements import JudgementsLike, read_judgements
-from dcglearn.reading.runs import RunsLike, in_order, read_runs
+from dcglearn.reading.read import rows_of
+from dcglearn.reading.run_lists import with_runs
+from dcglearn.reading.runs import RunsLike, read_runs
+from dcglearn.reading.shapes import with_grades
+from dcglearn.reading.tables import Table, table_of
 
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000}
 """The fields of an item that are shown, and the most characters of each."""
@@ -37,6 +41,9 @@ DOCUMENT = {
     "url": ("url",),
 }
 """The keys of a document in a collection, by what they hold."""
+
+WEB_ADDRESS = re.compile(r"https?://([^\s/?#@]*@)?[a-z0-9.-]+(:\d{1,5})?([/?#].*)?", re.I | re.A)
+"""An address of the web: a user if any, a host, a port if any, and what follows."""
 
 Item = dict[str, str]
 
@@ -57,11 +64,6 @@ class Pair:
     def key(self) -> str:
         """Digest of the query and the two lists, in either order."""
         return pair_key(self.query, self.a, self.b, self.items_a, self.items_b)
-
-    @property
-    def items(self) -> tuple[Item, ...]:
-        """The items of both lists."""
-        return (*(self.items_a or ()), *(self.items_b or ()))
 
 
 def pair_key(
@@ -85,7 +87,7 @@ class Candidates:
     pairs: tuple[Pair, ...]
     n_grades: int
     dropped: Counts = field(default_factory=dict)
-    grade_names: list[str] | None = None
+    grade_names: Sequence[str] | None = None
 
     @cached_property
     def lists(self) -> Grades:
@@ -118,9 +120,10 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
     """Return pairs with a sure winner: a list best and worst first; most informative ahead."""
     pairs = []
     for pair in candidates.pairs:
-        # the first list in both orders, with its items
-        places = range(len(pair.a))
-        orders = [sorted(places, key=lambda i: sign * pair.a[i]) for sign in (-1, 1)]
+        # the results of the first list, best and worst first
+        places = range(len(pair.a) - pair.a.count(EMPTY))
+        best = sorted(places, key=lambda i: -pair.a[i])
+        orders = best, best[::-1]
         a, b = (tuple(pair.a[i] for i in order) for order in orders)
         items_a, items_b = (
             pair.items_a and tuple(pair.items_a[i] for i in order) for order in orders
@@ -170,46 +173,41 @@ def read_candidates(path: PathLike, documents: PathLike | None = None) -> Candid
     [...]}``; only `a` and `b` are required. Parquet has such columns; CSV and TSV have grades and
     queries only. With `documents`, as in `candidates_from_runs`, the items are looked up by the
     names in `docs_a` and `docs_b`. Raises InputError, naming file, row and value, if the file
-    cannot be read, is larger than 256 MB, or a line is bad: items of another length than the
+    cannot be read, or a line is bad: items of another length than the
     grades, say.
     """
-    most_bytes = 256 << 20
     if str(path) == "-":
         raise InputError("candidates for a page or prompts are read from a file; name one")
-    if Path(path).exists() and Path(path).stat().st_size > most_bytes:
-        raise InputError(f"{path} is larger than {most_bytes >> 20} MB; give a sample of its pairs")
+    return _candidates_in(table_of(path), documents)
 
-    # the columns of a log, and what a rater sees
-    from dcglearn.reading.contract import CANDIDATE
-    from dcglearn.reading.read import rows_of
-    from dcglearn.reading.tables import table_of
 
-    table = table_of(path)
-    read = rows_of(table, CANDIDATE)
+def _candidates_in(table: Table, documents: PathLike | None, **options: Any) -> Candidates:
+    """Return the pairs of a table; options are those of `rows_of`."""
+    read = rows_of(table, CANDIDATE, **options)
     values, levels = read.values, read.scale
 
     # each row is a pair
-    rows = zip(values["a"].tolist(), values["b"].tolist(), strict=True)
     pairs = []
-    for number, (a, b) in enumerate(rows):
+    for number in range(len(values["a"])):
         with errors_in(table.place(number)):
             row = {role: value[number] for role, value in values.items()}
-            extra = _extras(row, len(a), named=documents is not None)
-            pairs.append(Pair(str(row.get("query", "")), tuple(a), tuple(b), **extra))
+            a, b = (tuple(row[side].tolist()) for side in "ab")
+            extra = _extras(row, a, b, named=documents is not None)
+            pairs.append(Pair(str(row.get("query", "")), a, b, **extra))
 
     pairs, lacking = _look_up(pairs, documents)
     candidates = distinct(pairs, levels.n_grades, lacking)
-    return replace(candidates, grade_names=None if levels.names is None else list(levels.names))
+    return replace(candidates, grade_names=levels.names)
 
 
-def _extras(row: Fields, n_items: int, *, named: bool) -> Fields:
+def _extras(row: Fields, a: Sequence[int], b: Sequence[int], *, named: bool) -> Fields:
     """Return the texts and items of a row; with `named`, items are names of documents."""
     items = {}
-    for side in ("a", "b"):
+    for side, grades in (("a", a), ("b", b)):
         role = f"docs_{side}" if named else f"items_{side}"
         cell = row.get(role)
         its: Any = cell.split("\t") if named and cell else plain_json(cell)
-        items[f"items_{side}"] = checked_items(its or None, role, n_items)
+        items[f"items_{side}"] = checked_items(its or None, role, grades)
     if (items["items_a"] is None) != (items["items_b"] is None):
         raise InputError("items for one list only; give items_a and items_b, or neither")
     text = _text(row.get("text"), "query_text", TEXT_LIMITS["title"])
@@ -228,7 +226,8 @@ def _look_up(pairs: list[Pair], documents: PathLike | None) -> tuple[list[Pair],
     """Return the pairs with texts of documents and queries, and how many documents have none."""
     if documents is None:
         return pairs, {}
-    items = [item for pair in pairs for item in pair.items]
+    lists = [items for pair in pairs for items in (pair.items_a, pair.items_b)]
+    items = [item for items in lists for item in items or ()]
     if not items:
         raise InputError(
             "the candidates name no documents: give docs_a and docs_b, or leave --documents out"
@@ -239,15 +238,14 @@ def _look_up(pairs: list[Pair], documents: PathLike | None) -> tuple[list[Pair],
     texts, queries = texts_of(documents, wanted, {pair.query for pair in pairs if not pair.text})
     for item in items:
         item.update(texts.get(item.get("title", ""), {}))
-    lacking = len(wanted - texts.keys())
     pairs = [replace(pair, text=pair.text or queries.get(pair.query, "")) for pair in pairs]
-    return pairs, {"documents without a text": lacking} if lacking else {}
+    return pairs, {"documents without a text": len(wanted - texts.keys())}
 
 
-def checked_items(items: Any, role: str, n_items: int) -> tuple[Item, ...] | None:
+def checked_items(items: Any, role: str, grades: Sequence[int]) -> tuple[Item, ...] | None:
     """Return a list's items by position, or None; raise InputError if wrong.
 
-    Items have the fields of `TEXT_LIMITS`.
+    Items have the fields of `TEXT_LIMITS`. The places at the end that hold no result need none.
     """
     if items is None:
         return None
@@ -255,11 +253,13 @@ def checked_items(items: Any, role: str, n_items: int) -> tuple[Item, ...] | Non
         raise InputError(f"{role} is {items!r}, not a list of objects with title, snippet, url")
 
     # one for each grade
-    if len(items) != n_items:
+    n_empty = len(grades) - len(items)
+    if n_empty not in (0, grades.count(EMPTY)):
         raise InputError(
-            f"{role} has {len(items)} items for {n_items} grades; "
+            f"{role} has {len(items)} items for {len(grades)} grades; "
             "give one a grade, {} where unknown"
         )
+    items = [*items, *[None] * n_empty]
     return tuple(_item(item, f"{role}[{position}]") for position, item in enumerate(items))
 
 
@@ -296,13 +296,7 @@ def _text(value: Any, role: str, most: int) -> str:
 
 def is_web_address(url: str) -> bool:
     """Return whether a page may link to an address: plain http or https."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        return False
-    plain = host.isascii() and all(mark.isalnum() or mark in ".-:" for mark in host)
-    return parts.scheme in ("http", "https") and host != "" and plain
+    return WEB_ADDRESS.fullmatch(url) is not None
 
 
 def seen_items(items: Sequence[Mapping[str, str]]) -> list[Item]:
@@ -325,64 +319,31 @@ def candidates_from_runs(
     `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
     `text`, and a `url`; without them, lists are shown as grades. Lines without a name hold the text
     of a query: `query` and `text`. A document without a judgement counts as grade 0; lists shorter
-    than `depth` end in positions without a grade. Raises InputError if there are not two runs, they
+    than `depth` end in places without a result. Raises InputError if there are not two runs, they
     share no judged query, or a file cannot be read.
     """
-    systems = read_runs(runs)
+    systems, judged = read_runs(runs), read_judgements(judgements)
     if len(systems) != 2:
         raise InputError(
             f"{len(systems)} runs ({', '.join(run.name for run in systems)}); give two to compare"
         )
 
-    # the first documents of both runs
-    judged = read_judgements(judgements).frame
-    top = max(int(judged["grade"].max() or 0), 1)  # type: ignore[arg-type]
-    first, second = (_top(run.frame, judged, depth) for run in systems)
-    names = (systems[0].name, systems[1].name)
-    common = [query for query in first if query in second]
+    # the judged queries of both runs
+    asked = set(judged.frame["query"])
+    first, second = (asked.intersection(run.frame["query"]) for run in systems)
+    common = first & second
     if not common:
         raise InputError(
-            f"the runs {names[0]} and {names[1]} have no judged query in common; "
+            f"the runs {' and '.join(run.name for run in systems)} have no judged query in common; "
             "do the names agree?"
         )
 
-    # a pair a query
-    pairs = []
-    for query in common:
-        (a, items_a), (b, items_b) = first[query], second[query]
-        pair = Pair(query, a, b)
-        pairs.append(pair if documents is None else replace(pair, items_a=items_a, items_b=items_b))
-
-    of_one = len(first.keys() ^ second.keys())
-    pairs, lacking = _look_up(pairs, documents)
-    lacking = ({"queries of one run only": of_one} if of_one else {}) | {**lacking}
-    return distinct(pairs, top + 1, lacking)
-
-
-def _top(
-    run: PolarsFrame, judged: PolarsFrame, depth: int
-) -> dict[str, tuple[tuple[int, ...], tuple[Item, ...]]]:
-    """Return grades and names of the first documents of each judged query.
-
-    Documents rank as in trec_eval; positions without one are filled up to `depth`.
-    """
-    import polars as pl
-
-    # the lines of judged queries with their grades
-    ranked = run.join(judged.select("query").unique(), on="query", how="semi").join(
-        judged.select("query", "document", "grade"), on=["query", "document"], how="left"
-    )
-    counted = pl.col("grade").cast(pl.Int64).clip(0).fill_null(0)
-
-    # the first of each query
-    by_query = in_order(ranked.with_columns(counted)).group_by("query", maintain_order=True)
-    first = by_query.agg(pl.col("document", "grade").head(depth))
-    lists = {}
-    for query, names, grades in first.iter_rows():
-        n_empty = depth - len(names)
-        items = [*({"title": name} for name in names), *({} for _ in range(n_empty))]
-        lists[query] = (*grades, *[-1] * n_empty), tuple(items)
-    return lists
+    # the first documents of both with their grades
+    shown = with_runs(dict.fromkeys(sorted(common), "open"), *systems, depth=depth)
+    graded = table_of(with_grades(shown, judged, unjudged=0))
+    candidates = _candidates_in(graded, documents, n_grades=judged.n_grades, depth=depth)
+    of_one = {"queries of one run only": len(first ^ second)}
+    return replace(candidates, dropped=of_one | candidates.dropped)
 
 
 def texts_of(

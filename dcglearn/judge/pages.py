@@ -53,14 +53,13 @@ def raters_lacking(
     """
     # who judged each pair
     raters: dict[str, set[str]] = defaultdict(set)
-    if log is not None:
-        columns = ([""] * len(log) if of is None else of.tolist() for of in (log.query, log.rater))
-        lists = (side.tolist() for side in (log.preferred, log.other))
-        for query, rater, a, b in zip(*columns, *lists, strict=True):
-            raters[pair_key(query, a, b)].add(rater)
+    rows = [] if log is None else log.to_polars().to_dicts()
+    for row in rows:
+        key = pair_key(row.get("query", ""), row["a"], row["b"])
+        raters[key].add(row.get("rater", ""))
 
     # queries tell pairs apart where the log has them
-    with_query = log is not None and log.query is not None
+    with_query = bool(rows) and "query" in rows[0]
     keys = (pair_key(p.query if with_query else "", p.a, p.b) for p in candidates.pairs)
     return np.array([max(redundancy - len(raters[key]), 0) for key in keys], dtype=np.intp)
 

@@ -7,7 +7,7 @@ from string import Template
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.judge.candidates import Candidates, Item
+from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Item
 
 TEMPLATE = "two-lists"
 """Name of the prompt's template, with which the id of each request begins."""
@@ -75,11 +75,6 @@ def _as_text(items: Sequence[Item]) -> str:
     filled = [n for n, item in enumerate(items, 1) if item]
     lines = []
     for n, item in enumerate(items[: max(filled, default=0)], 1):
-        text = "\n   ".join(_shown_texts(item))
-        lines.append(f"{n}. {text or '(no result)'}")
+        texts = [item[name] for name in TEXT_LIMITS if name in item]
+        lines.append(f"{n}. " + ("\n   ".join(texts) or "(no result)"))
     return "\n".join(lines) or "(no results)"
-
-
-def _shown_texts(item: Item) -> list[str]:
-    """Return the texts of an item that a model is shown."""
-    return [item[name] for name in ("title", "snippet", "url") if name in item]

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dcglearn.foundation.plain_text import number_of
@@ -24,6 +24,9 @@ REPLY = {
     "model": Role("text", "model"),
 }
 """The columns of a file of replies: a text, or the provider's object around it or its error."""
+
+NAMES = {*JUDGEMENT["winner"].names.split(), "answer"}
+"""Keys of a verdict in JSON."""
 
 _KEY = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:\s*')
 """A key of an object in JSON, up to its value."""
@@ -51,63 +54,39 @@ def read_replies(
     pairs = {pair.pop("id", ""): pair for pair in table_of(beside).frame.to_dicts()}
     meanings = {word: word for word in ("a", "b", "tie")}
     meanings |= {word: side.split(":")[0] for word, side in own_words(winner_words).items()}
-    names = {*JUDGEMENT["winner"].names.split(), "answer"}
 
     # the verdict of every reply, on the pair whose order it saw
     verdicts: list[Fields] = []
     unread: list[str] = []
     failed: dict[str, list[str]] = defaultdict(list)
-    told: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    table = table_of(path)
-    columns = find(table.frame.columns, REPLY)
-    if not columns.keys() & {"answer", "response", "error"}:
-        raise InputError(f"{path}: no 'answer' beside custom_id, nor a provider's 'response'")
-    cells = {
-        role: text(table.frame[columns[role][0]]).to_list()
-        if role in columns
-        else [""] * table.frame.height
-        for role in REPLY
-    }
-
-    for row, custom_id in enumerate(cells["custom_id"]):
-        place, reply = table.place(row), cells["response"][row] or cells["answer"][row]
-        answer = plain_json(reply)
+    told: dict[str, dict[str, str]] = defaultdict(dict)
+    for place, custom_id, said, model, cause in _replies(path):
+        # the prompt that it answers
         key, _, order = custom_id.rpartition("-")
         if key not in pairs or order not in ("ab", "ba"):
             raise InputError(
                 f"{place}: this answers {custom_id!r}, which is no prompt of {prompts}"
             )
+        verdict = verdict_of(said, meanings)
+        if verdict is None and cause:
+            failed[cause.partition(": ")[0]].append(f"{cause} ({place})")
+        elif verdict is None:
+            unread.append(f"{place}: {repr(said) if said else 'no text'}")
 
-        # what the reply says
-        said = _leaf(answer, "text", "content")
-        if isinstance(answer, Mapping) and names & answer.keys():
-            said = reply
-        verdict = verdict_of(said, meanings, names)
-        if verdict is None:
-            error = {"error": plain_json(cells["error"][row]), "result": answer}
-            cause = "" if said else _cause(error)
-            if cause:
-                failed[cause.partition(": ")[0]].append(f"{cause} ({place})")
-            else:
-                unread.append(f"{place}: {repr(said) if said else 'no text'}")
-            continue
-
-        # the list that the sides mean in this order
-        sides = {"left": order[0], "a": order[0], "right": order[1], "b": order[1]}
-        winner = sides.get(verdict, verdict)
-        told[key].add((order, winner))
-
-        # by the model that gave it
-        model = cells["model"][row] or _leaf(answer, "model", "modelVersion")
-        rater = model or key.rpartition("-")[0]
-        verdicts.append({**pairs[key], "winner": winner, "rater": rater, "swapped": order == "ba"})
+        # the list that the sides mean in this order, by the model that said so
+        else:
+            sides = {"left": order[0], "a": order[0], "right": order[1], "b": order[1]}
+            winner, rater = sides.get(verdict, verdict), model or key.rpartition("-")[0]
+            told[key][order] = winner
+            own = {"winner": winner, "rater": rater, "swapped": order == "ba"}
+            verdicts.append({**pairs[key], **own})
     if not verdicts:
         first = [*unread, *(places[0] for places in failed.values())][:1]
         raise InputError("; ".join([f"{path}: no answer can be read", *first]))
 
     # what was read, and what was not
-    both = [answers for answers in told.values() if len({order for order, _ in answers}) == 2]
-    changed = sum(len({winner for _, winner in answers}) > 1 for answers in both)
+    both = [{*winners.values()} for winners in told.values() if len(winners) == 2]
+    changed = sum(len(winners) > 1 for winners in both)
     lines = [
         f"answers: {number_of(len(verdicts), 'verdicts')} to "
         f"{number_of(2 * len(pairs), 'prompts')}; {number_of(len(both), 'pairs')} in both orders, "
@@ -122,7 +101,30 @@ def read_replies(
     return verdicts, [*lines, *(f"  {place}" for place in unread)]
 
 
-def verdict_of(text: str, meanings: Mapping[str, str], keys: set[str]) -> str | None:
+def _replies(path: Any) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield of each reply its place, the id of its prompt, its text, its model, and why none is."""
+    table = table_of(path)
+    columns = find(table.frame.columns, REPLY)
+    values = {role: text(table.frame[names[0]]).to_list() for role, names in columns.items()}
+    if not values.keys() & {"answer", "response", "error"}:
+        raise InputError(f"{path}: no 'answer' beside custom_id, nor a provider's 'response'")
+
+    # a column that there is not is empty
+    for row in range(table.frame.height):
+        cells = {role: values[role][row] if role in values else "" for role in REPLY}
+        reply = cells["response"] or cells["answer"]
+        answer = plain_json(reply)
+
+        # the text within a provider's object, or the model's own JSON
+        said = _leaf(answer, "text", "content")
+        if isinstance(answer, Mapping) and NAMES & answer.keys():
+            said = reply
+        error = {"error": plain_json(cells["error"]), "result": answer}
+        model = cells["model"] or _leaf(answer, "model", "modelVersion")
+        yield table.place(row), cells["custom_id"], said, model, "" if said else _cause(error)
+
+
+def verdict_of(text: str, meanings: Mapping[str, str]) -> str | None:
     """Return the meaning of the verdict in a text, from JSON or its first word; None if unclear.
 
     Thoughts in ``<think>`` are left out, those that are cut off or began in the prompt, too.
@@ -131,7 +133,7 @@ def verdict_of(text: str, meanings: Mapping[str, str], keys: set[str]) -> str | 
     text = re.split(r"(?i)<think(?:ing)?>", text)[0]
 
     # JSON that agrees
-    named = {meanings.get(value) for value in _named(text, keys)}
+    named = {meanings.get(value) for value in _named(text)}
     if named:
         return named.pop() if len(named) == 1 else None
 
@@ -142,13 +144,13 @@ def verdict_of(text: str, meanings: Mapping[str, str], keys: set[str]) -> str | 
     return None if first is None else meanings[first[1]]
 
 
-def _named(text: str, keys: set[str]) -> set[str]:
-    """Return the plain values that objects of JSON in a text have under keys of their own."""
+def _named(text: str) -> set[str]:
+    """Return the plain values that objects of JSON in a text have under their own `NAMES`."""
     named = set()
     start = text.find("{")
     while start >= 0:
         members, end = _members(text, start)
-        named |= {_plain(value) for key, value in members if key.lower() in keys}
+        named |= {_plain(value) for key, value in members if key.lower() in NAMES}
         start = text.find("{", end)
     return named
 

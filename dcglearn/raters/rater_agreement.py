@@ -133,12 +133,18 @@ class RaterAgreement(Finding):
         """The columns that something is known of, by some rater."""
         return [name for name in OF_COLUMNS if name in self.table.columns]
 
-    def favouring(self, side: str) -> PolarsFrame:
-        """Return the rows of raters whose position bias, to the "first" or "second", leaves 0."""
+    @property
+    def favoured(self) -> list[str]:
+        """The sides that raters favour, whose position bias leaves 0, with these raters."""
         if "bias" not in self.known:
-            return self.table.clear()
+            return []
         known = self.table.drop_nans(["bias"])
-        return known.filter(known["bias_low"] > 0 if side == "first" else known["bias_high"] < 0)
+        sides = {"first": known["bias_low"] > 0, "second": known["bias_high"] < 0}
+        return [
+            f"favour the list shown {side}: {', '.join(known.filter(clear)['rater'])}"
+            for side, clear in sides.items()
+            if clear.any()
+        ]
 
     @property
     def notes(self) -> list[str]:
@@ -155,12 +161,9 @@ class RaterAgreement(Finding):
                 f"of {number_of(self.both_ways, 'pairs', ',')} that a rater saw both ways round, "
                 f"the verdict is the same on a share of {self.consistency.in_words(self.level)}"
             )
-        for side in ("first", "second"):
-            raters = ", ".join(self.favouring(side)["rater"])
-            if raters:
-                notes.append(f"favour the list shown {side}: {raters}")
 
-        # what the columns mean
+        # who favours a side, and what the columns mean
+        notes += self.favoured
         notes += [OF_COLUMNS[name] for name in self.known]
         if self.known:
             notes.append(f"intervals are {percent(self.level)} intervals")

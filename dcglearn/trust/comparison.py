@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -198,15 +198,6 @@ class Comparison(Finding):
             f"the {LEARNED} orders {learned.share:.1%} as people did; a table of list values "
             f"{of_lists.beside}; no function of the grades more than {self.ceiling.above:.1%}"
         )
-
-    @property
-    def by_part(self) -> dict[str, Finding]:
-        """The comparison and the calibration, as parts of a report."""
-        parts: dict[str, Finding | None] = {
-            "new judgements": replace(self, calibration=None),
-            "as sure as said?": None if self.tells_nothing else self.calibration,
-        }
-        return {name: part for name, part in parts.items() if part is not None}
 
     @property
     def caption(self) -> str:

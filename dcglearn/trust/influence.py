@@ -1,16 +1,14 @@
-"""Influence of verdicts and of raters: the change of learned gains and discounts without each.
+"""Influence of verdicts: the change of learned gains and discounts without each, to first order.
 
-That of verdicts is to first order. Without a verdict whose part of the objective has the slope s,
-a fit with the Hessian H moves by H^-1 s, and a number q by grad q . H^-1 s (Broderick, Giordano and
-Meager 2020). The prior, the weights of free curves and textbooks, and raters' deviations from the
-common judge are held.
+Without a verdict whose part of the objective has the slope s, a fit with the Hessian H moves by
+H^-1 s, and a number q by grad q . H^-1 s (Broderick, Giordano and Meager 2020). The prior, the
+weights of free curves and textbooks, and raters' deviations from the common judge are held.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.fit import Fit, fit_log
@@ -60,27 +58,6 @@ def influence(log: PreferencePairs, fit: Fit, place: int) -> Floats:
 def refitted(log: PreferencePairs, fit: Fit) -> Fit:
     """Return the fit to a part of its log, from where it ended, with its members' weights."""
     return weighed(fit_log(log, fit.form, fit), held=[member.weight for member in fit.members])
-
-
-def influence_of_raters(log: PreferencePairs, fit: Fit) -> dict[str, Floats]:
-    """Return gains and discounts of the whole log minus those without each rater, shape (L + K,).
-
-    The largest difference comes first. At most ten raters, those with the most judgements, are left
-    out in turn, by fits from that of the whole log; the weights of free curves are held. A rater
-    without whom nothing can be learned is left out of the result.
-    """
-    if log.rater is None:
-        return {}
-    names, judged = np.unique(log.rater, return_counts=True)
-
-    # leave out each rater
-    moves = {}
-    busiest = names[np.argsort(-judged, kind="stable")[:10]]
-    for rater in counted(busiest, "without each rater"):
-        rest = log[log.rater != rater]
-        if len(rest.differing_pairs.decided):
-            moves[str(rater)] = numbers_of(fit.dcg) - numbers_of(refitted(rest, fit).dcg)
-    return dict(sorted(moves.items(), key=lambda item: -np.abs(item[1]).max()))
 
 
 def numbers_of(dcg: DCG) -> Floats:

@@ -13,10 +13,10 @@ from dcglearn.audits.audit import audit
 from dcglearn.audits.inputs import Inputs
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.read import read_preferences
+from dcglearn.trust.band_draws import Bands
 from tests.audits.makers import FLAT, judged
 from tests.makers import refused
 
-FURTHER = ("systems", "survival", "people", "next")
 NASTY = "<script>alert(1)</script>\"'&\x1b[31m"
 
 
@@ -77,12 +77,14 @@ def test_the_page_is_one_sound_file_that_loads_nothing(made, tmp_path):
     assert len(text) < 100_000
 
 
-def test_tables_of_an_audit_hold_numbers_as_those_of_its_findings_do(made):
-    curves = made["how sure"].table
-    bands = made["how sure"].numbers["bands"].table
-    assert curves.drop(made["verdict"]["name"]).equals(bands.drop("standard_error"))
-    assert made["how sure"].to_dict()["table"] == curves.to_dicts()
-    assert made["next"].table["first_list"].to_list() == [a for a, _ in made["next"]["questions"]]
+def test_parts_of_an_audit_are_findings_of_their_own(made):
+    assert isinstance(made["how sure"], Bands) and isinstance(
+        made["disagreement"].share, np.ndarray
+    )
+    assert len(made["questions"]) == 20
+    ends = made["beside"].table.select("parameter", "low", "high").rows()
+    assert ends == made["how sure"].table.select("parameter", "all_low", "all_high").rows()
+    assert made["how sure"].to_dict()["table"] == made["how sure"].table.to_dicts()
 
 
 def test_the_same_audit_writes_the_same_bytes(log):
@@ -98,17 +100,24 @@ def test_an_audit_is_plain_values_and_shows_itself(made):
         "log",
         "raters",
         "new judgements",
-        "as sure as said?",
         "learned",
         "how sure",
         "left open",
+        "as sure as said?",
+        "beside",
         "disagreement",
-        *FURTHER,
+        "largest disagreement",
+        "disputed pairs",
+        "systems",
+        "survival",
+        "people",
+        "next",
+        "questions",
         "more",
         "made",
     ]
-    assert values["log"]["judgements"] == 60
-    assert values["made"]["seed"] == "0"
+    assert values["verdict"]["verdict"] == "judge more"
+    assert {"what": "seed", "value": "0"} in values["made"]["table"]
     assert str(made).startswith("Audit of exponential-log2@4 (the usual nDCG: gains 2^grade - 1")
     assert "\n  log: 60 pairs, 2 raters, 2 queries; 4 positions, 4 grades: " in str(made)
     assert Page(made._repr_html_()).open == []
@@ -193,5 +202,4 @@ def test_raters_who_contradict_the_others_are_warned_of_once():
     assert "contradict the others more often than not: cy" in " ".join(told["log"].notes)
 
     # what would tell more is said, not announced
-    first, *_ = told["more"].asks or [told["more"].sentence]
-    assert first in str(told) and "can say more" not in str(told)
+    assert told["more"].sentence in str(told) and "can say more" not in str(told)

@@ -1,17 +1,18 @@
-"""What an audit says to do next: systems that swap, pairs to ask, exports; both ways."""
+"""What an audit says to do next: systems that swap, pairs to ask; both ways."""
 
-import json
 from dataclasses import replace
-from urllib.parse import unquote
+from itertools import combinations
 
+import numpy as np
 import pytest
 
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.of_decisions import next_section, systems_parts
-from dcglearn.audits.of_metric import verdict_section
-from dcglearn.audits.section import Section
+from dcglearn.audits.questions import more, next_step, people, questions, survival, verdict_on
+from dcglearn.evaluation.people import drawn_metrics
+from dcglearn.evaluation.run_values import evaluate
 from dcglearn.metrics.dcg import DCG
 from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.runs import read_both
 from dcglearn.trust import band_draws
 from tests.audits.makers import STEEP, judged, known_of
 from tests.makers import noisy_runs
@@ -28,73 +29,81 @@ ONE_BEST = {q: {"best": 4.0, "x": 3.0} for q in QRELS}
 MANY_FAIR = {q: {"fair": 4.0, "good": 3.0, "x": 1.0} for q in QRELS}
 
 
+def beside_runs(known, judgements, runs, **changes):
+    """Return what is known, with systems."""
+    return replace(known, systems=read_both(judgements, runs), **changes)
+
+
 def test_systems_that_swap_and_systems_that_do_not(steep):
-    parts = systems_parts(steep, QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
-    assert parts["systems"].sentence == (
+    known = beside_runs(steep, QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
+    assert known.order.sentence == (
         "the order depends on the metric: 1 of 1 pair of systems change places beyond chance"
     )
-    survival = parts["survival"]
-    assert survival.sentence == (
+    found = survival(known)
+    assert found.sentence == (
         "of 1 pair of systems, 0 are in the order of flat under every DCG that these verdicts "
         "allow, 1 in the other order; 0 depend on the DCG"
     )
-    (swap,) = survival.rows
-    assert survival.cells[1][:3] == ["many", "one", "yes"]
-    assert (swap["better_in_use"], swap["beyond_chance"]) == ("many", True)
-    assert swap["difference_in_use"] < 0 < swap["difference_when_learned"]
-    assert swap["difference_in_use_high"] is None  # all queries are alike
-    same = systems_parts(replace(steep, metric=STEEP), QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
-    assert same["systems"].sentence == "the order is the same under these metrics"
-    assert "1 are in the order of flat under every DCG" in same["survival"].sentence
+    assert found.rows == [{"pairs": 1, "survive": 0, "overturned": 1}]
+
+    # people are asked of the best under the learned DCG beside the best in use
+    row = people(known).table.row(0, named=True)
+    assert (row["run"], row["baseline"]) == ("one", "many")
+    same = replace(known, metric=STEEP)
+    assert same.order.sentence == "the order is the same under these metrics"
+    assert "1 are in the order of flat under every DCG" in survival(same).sentence
+    row = people(same).table.row(0, named=True)
+    assert (row["run"], row["baseline"]) == ("one", "many")
 
 
-def test_means_of_systems_are_those_of_evaluate(steep):
-    judgements, runs = noisy_runs({"a": 0.5, "b": 2.0}, 8, 6)
-    parts = systems_parts(replace(steep, bands=None), judgements, runs)
-    assert parts["systems"].evaluation.runs[0] == "a"
-    assert parts["survival"]["survive"] is None and "no bands" in parts["survival"].sentence
+def test_survival_counts_the_draws_that_agree(steep):
+    judgements, runs = noisy_runs({"a": 0.5, "b": 2.0, "c": 2.1}, 8, 6)
+    known = beside_runs(steep, judgements, runs)
+    names = known.order.evaluation.runs
+    assert names[0] == "a"
+    means = [evaluate(judgements, runs, dcg) for dcg in drawn_metrics(known.dcg, 100)]
+    ahead = [
+        np.mean([one.means[one.runs.index(a)] > one.means[one.runs.index(b)] for one in means])
+        for a, b in combinations(names, 2)
+    ]
+    counts = {"survive": ahead.count(1), "overturned": ahead.count(0)}
+    assert survival(known).rows == [{"pairs": 3} | counts]
 
 
 def test_without_runs_it_says_what_to_give(steep):
-    parts = systems_parts(steep, None, None)
-    finding = parts["systems"]
-    assert [*parts] == ["systems"]
-    assert finding.sentence == "" and "--run RUN --qrels QRELS" in finding.asks[0]
+    assert steep.order is None and survival(steep) is None and people(steep) is None
+    asks = more(steep)
+    assert "--run RUN --qrels QRELS" in asks.notes[-1] and "column swapped" in asks.sentence
 
 
 def test_what_to_judge_next(steep):
-    finding = next_section(steep)
+    finding = next_step(steep)
     n = steep.bands.n_units
     assert finding.sentence.startswith(
         f"to halve the width of the bands, collect judgements of about {3 * n} more"
     )
     assert f"{steep.bands.by}s; this log has {n}" in finding.sentence
-    lines = unquote(finding.files["questions.jsonl"].partition(",")[2]).splitlines()
-    assert [json.loads(line)["winner"] for line in lines] == ["open"] * 20
-    assert [[json.loads(line)[side] for side in "ab"] for line in lines] == finding["questions"]
+    asked = questions(steep)
+    assert (
+        asked.pairs.shape == (20, 2, 4) and asked.to_polars()["winner"].to_list() == ["open"] * 20
+    )
     alike = Preferences([[3, 3, 3, 3]] * 3, [[3, 3, 3, 3]] * 3, n_grades=4)
-    none = next_section(replace(steep, log=alike, bands=None, no_bands="no bands: too few"))
-    assert none.sentence == "no bands: too few" and "no pair is left" in none.notes[0]
+    none = replace(steep, log=alike, bands=None, no_bands="no bands: too few")
+    assert next_step(none).sentence == "no bands: too few" and questions(none) is None
 
 
 def test_where_few_lists_can_exist_no_more_are_asked_for():
     few = DCG([0, 1], [1, 0.6, 0.4, 0.3, 0.2])
     log = judged(120, few)
     bands = band_draws.bands(log, n_resamples=20, by="list")
-    finding = next_section(known_of(log, few, bands=bands))
+    finding = next_step(known_of(log, few, bands=bands))
     limit = "no more than {} lists can exist of 2 grades at {}; {} raters or queries"
     assert finding.sentence.startswith(limit.format(32, "5 positions", 20))
 
     # two lists are too few for everything, but what is learned agrees with the metric in use
     known = Inputs.of(judged(120, DCG([0, 1], [1])), "exponential-log2", 0)
     assert limit.format(2, "1 position", 20) in known.no_bands
-    assert limit.format(2, "1 position", 10) in known.comparison
-    verdict = verdict_section(known, [], Section(""))
+    assert limit.format(2, "1 position", 10) in known.comparison.sentence
+    verdict = verdict_on(known)
     assert verdict.sentence == "keep exponential-log2@1"
     assert verdict.notes[0].startswith("it orders all lists as the learned DCG does")
-
-
-def test_the_page_holds_the_learned_dcg(steep):
-    address = verdict_section(steep, [], Section("")).files["dcg.json"]
-    learned = DCG.from_dict(json.loads(unquote(address.partition(",")[2])))
-    assert learned == steep.fit.dcg and learned.judges is not None

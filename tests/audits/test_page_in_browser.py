@@ -136,11 +136,3 @@ def test_long_names_stay_within_their_pictures(browser, width, tmp_path):
         return own.left < all.left - 1 || own.right > all.right + 1
     }).map((text) => text.textContent)"""
     assert page.evaluate(beyond) == []
-
-
-def test_the_pairs_to_ask_next_are_a_file(browser, made, tmp_path):
-    page = opened(browser, made / "example.html")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="questions.jsonl").click()
-    download.value.save_as(tmp_path / "questions.jsonl")
-    assert (tmp_path / "questions.jsonl").read_text().count('"winner":"open"') == 20

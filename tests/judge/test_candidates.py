@@ -11,6 +11,7 @@ from dcglearn.foundation.sources import zstd
 from dcglearn.judge.candidates import (
     candidates_from_runs,
     is_web_address,
+    known_pairs,
     read_candidates,
     seen_items,
 )
@@ -47,6 +48,19 @@ def test_items_come_with_their_grades(tmp_path):
     csv = tmp_path / "pairs.csv"
     csv.write_text("a,b\n3 0,1 1\n")
     assert read_candidates(csv).n_grades == 4
+
+
+def test_lists_of_different_length_have_an_item_for_each_result(tmp_path):
+    found = read_candidates(written(tmp_path, {**LINE, "a": [1], "items_a": ITEMS[:1]}))
+    assert (found.pairs[0].a, found.pairs[0].items_a) == ((1, -2), (ITEMS[0], {}))
+    assert known_pairs(found) == []
+
+    # of the longer list alone, best and worst first
+    found = read_candidates(
+        written(tmp_path, {**LINE, "a": [1, 2, 0], "b": [2], "items_a": None, "items_b": None})
+    )
+    (known,) = known_pairs(found)
+    assert (known.a, known.b) == ((2, 1, 0), (0, 1, 2))
 
 
 def test_the_example_is_what_its_program_prints(capsys):
@@ -87,9 +101,14 @@ def test_only_web_addresses_are_shown():
         "//a.example",
         "https://a.example;script-src *",
         "http://a b",
+        "http://a.example:port/x",
+        " http://a.example",
+        "http://@",
+        "http://ä.example",
     )
     assert not any(map(is_web_address, bad))
-    assert is_web_address("https://user:pw@a.example:8443/x")
+    good = ("https://user:pw@a.example:8443/x", "HTTP://a.example?q=ä b", "http://10.0.0.1#top")
+    assert all(map(is_web_address, good))
 
 
 @pytest.fixture
@@ -118,7 +137,7 @@ def test_runs_become_pairs(trec):
     found = of_runs(trec, documents=trec / "docs.jsonl")
     first, second = found.pairs
     assert (first.query, first.text, first.a, first.b) == ("1", "first query", (2, 0), (0, 0))
-    assert (second.text, second.a, second.b) == ("", (1, -1), (3, -1))
+    assert (second.text, second.a, second.b) == ("", (1, -2), (3, -2))
     assert found.n_grades == 4
     assert first.items_a[0]["title"] == "One"
     assert len(first.items_a[0]["snippet"]) <= 300
@@ -173,4 +192,4 @@ def test_the_command_takes_a_file_or_two_runs(trec, dcglearn, misuse, here):
 def test_the_names_of_grades_come_with_the_candidates(tmp_path, scale):
     line = {"a": [2, 0], "b": [0, 1], "scale": scale}
     found = read_candidates(write_lines(tmp_path / "c.jsonl", [line]))
-    assert (found.grade_names, found.n_grades, found.pairs[0].a) == (scale, 4, (2, 0))
+    assert ([*found.grade_names], found.n_grades, found.pairs[0].a) == (scale, 4, (2, 0))

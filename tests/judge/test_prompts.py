@@ -206,9 +206,7 @@ def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_name
     ],
 )
 def test_a_verdict_is_read_only_where_it_is_clear(text, verdict):
-    code = verdict_of(
-        text, {word: WORDS[word] for word in ("a", "b", "tie")}, {"winner", "verdict", "answer"}
-    )
+    code = verdict_of(text, {word: WORDS[word] for word in ("a", "b", "tie")})
     assert code == (None if verdict is None else WORDS[verdict])
 
 
@@ -244,7 +242,7 @@ def test_a_verdict_is_read_only_where_it_is_clear(text, verdict):
 )
 def test_of_json_the_outermost_object_counts_and_of_thoughts_none(text, verdict):
     meanings = {word: word for word in ("a", "b", "tie")}
-    assert verdict_of(text, meanings, {"winner", "answer"}) == verdict
+    assert verdict_of(text, meanings) == verdict
 
 
 TOO_LONG = {"message": "too many tokens", "type": "invalid", "code": None}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.audits.of_fit import sum_or_average
+from dcglearn.audits.inputs import Inputs
+from dcglearn.audits.questions import sum_or_average
 from dcglearn.metrics.dcg import POWER
-from dcglearn.trust.band_draws import drawn_judges
 from dcglearn.trust.comparison import ADDED_UP, LEARNED
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import cross_fitted
@@ -107,8 +107,8 @@ def test_a_refit_keeps_the_form(averaged):
 
 def test_the_sentence_says_what_people_do_and_the_rows_what_it_gains(averaged):
     log, fit = averaged
-    judged = replace(fit, dcg=replace(fit.dcg, judges=drawn_judges(log, fit, 0)))
-    said = sum_or_average(judged, judged.dcg).sentence
+    known = Inputs(log, USUAL, "usual", USUAL, fit, dl.bands(log, fit), "", 0)
+    said = sum_or_average(known).sentence
     assert "come nearer to averaging what they find than to adding it up (p = 1.00, 90%" in said
 
     # beside the same learner as a sum
@@ -117,7 +117,8 @@ def test_the_sentence_says_what_people_do_and_the_rows_what_it_gains(averaged):
     assert compared[ADDED_UP].low > 0 and "the learned DCG that adds up" in compared.sentence
 
     plain = dl.DCGLearner().fit(log_of(USUAL, 150, 2)).fit_
-    assert "the log does not show that people average" in sum_or_average(plain, plain.dcg).sentence
+    known = replace(known, log=log_of(USUAL, 150, 2), fit=plain, bands=None)
+    assert "the log does not show that people average" in sum_or_average(known).sentence
     assert ADDED_UP not in [row.name for row in cross_fitted(log_of(USUAL, 150, 2), plain).rows]
 
 

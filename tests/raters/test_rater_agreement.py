@@ -355,11 +355,8 @@ def test_a_log_of_raters_asked_twice(biased_log):
     assert [picture["title"] for picture in agreement.pictures][2] == "position bias, by rater"
     assert "raters agree beyond chance on 120 pairs" in agreement.sentence
     assert f"{agreement.nominal.value:.3f}, 95% interval" in agreement.sentence
-    assert agreement.favouring("first")["rater"].to_list() == ["cy"]
-    assert agreement.favouring("second").is_empty()
-    assert [note for note in agreement.notes if note.startswith("favour")] == [
-        "favour the list shown first: cy"
-    ]
+    assert agreement.favoured == ["favour the list shown first: cy"]
+    assert [note for note in agreement.notes if note.startswith("favour")] == agreement.favoured
 
 
 def test_without_a_fit_and_without_raters(biased_log):

@@ -312,15 +312,29 @@ def answers() -> dict[str, Any]:
 
 def audited() -> dict[str, Any]:
     """Audit the usual metric by a log: the numbers of its findings' tables."""
-    found = dl.audit(example()[:80])
+    parts = dl.audit(example()[:80]).parts
     values: dict[str, Any] = {}
-    for name, part in found.parts.items():
-        values |= numbers(part.table, FROZEN_PARTS.get(name, name))
-    return values
+    for name, frozen in FROZEN_PARTS.items():
+        values |= numbers(parts[name].table, frozen)
+    values.pop("curves.standard_error")
+
+    # the metric in use beside the bands, and the pairs to ask
+    values |= numbers(parts["beside"].table.drop("low", "high"), "curves")
+    asked = parts["questions"].pairs
+    pairs = {
+        "pair": [*range(1, 1 + len(asked))],
+        "first_list": asked[:, 0],
+        "second_list": asked[:, 1],
+    }
+    return values | numbers(pairs, "next")
 
 
-FROZEN_PARTS = {"how sure": "curves", "new judgements": "held_out"}
-"""Parts of an audit that are frozen under a name of before."""
+FROZEN_PARTS = {
+    "how sure": "curves",
+    "new judgements": "held_out",
+    **{name: name for name in ("raters", "as sure as said?", "learned", "left open")},
+}
+"""The parts of an audit whose tables are frozen, and under which name."""
 
 
 def loss(name: str) -> dict[str, Any]:

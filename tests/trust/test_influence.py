@@ -9,7 +9,7 @@ from dcglearn import DCG
 from dcglearn.learning.fit import fit_log
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.weighing import weighed
-from dcglearn.trust.influence import influence, influence_of_raters, numbers_of, refitted
+from dcglearn.trust.influence import influence, numbers_of, refitted
 from tests.makers import random_log, refused, rich_log
 from tests.tables import table
 
@@ -104,15 +104,3 @@ def test_repeated_lists_count_as_in_the_fit():
 def test_a_fit_of_another_log_is_refused():
     fit = fitted(noisy(60), "logistic")
     refused("fitted to another log", influence, noisy(70), fit, GAIN)
-
-
-def test_the_rater_who_matters_most_comes_first():
-    log = noisy(120).changed(rater=np.arange(120) % 4)
-    fit = fitted(log, "robust")
-    moves = influence_of_raters(log, fit)
-    largest = [np.abs(move).max() for move in moves.values()]
-    assert {*moves} == {"0", "1", "2", "3"} and largest == sorted(largest, reverse=True)
-    rest = log[log.rater != log.rater[2]]
-    np.testing.assert_allclose(
-        moves["2"], numbers_of(fit.dcg) - numbers_of(refitted(rest, fit).dcg), atol=1e-12
-    )
