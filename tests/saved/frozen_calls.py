@@ -261,10 +261,8 @@ def ceiling() -> dict[str, Any]:
 def agreement_of_raters(log: dl.Preferences) -> dict[str, Any]:
     """Return how far raters agree, and the error of each."""
     found = dl.rater_agreement(log)
-    values: dict[str, Any] = {}
-    for name in ("nominal", "ordinal", "consistency"):
-        values |= numbers(getattr(found, name), name)
-    return values | numbers(found.table, "raters") | parts(found, "n_units", "both_ways")
+    table = found.table.select("^(rater|verdicts|ties|(error|bias).*)$")
+    return numbers(found.nominal, "nominal") | numbers(table, "raters") | parts(found, "n_units")
 
 
 def recurring(swapped: bool = False) -> dl.Preferences:
