@@ -5,15 +5,15 @@ import numpy as np
 from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.section import Section
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.plain_text import left_out
+from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.fit import Fit, cautions_of
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters
 from dcglearn.logs.contents import contents
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import list_numbers
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
-from dcglearn.raters.repeats import contradiction
 from dcglearn.trust.coins import NO_SIGNAL
 from dcglearn.trust.influence import influence_of_raters
 
@@ -29,7 +29,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
     # agreement of raters, and the influence of each; errors take seconds on a large log
     with stage("raters"):
         errors = fit is not None and not rated and len(log) <= MOST_ERRORS
-        agreement = rater_agreement(log, fit, errors=errors, random_state=inputs.random_state)
+        agreement = rater_agreement(log, fit, errors=errors)
         moves = {} if fit is None else influence_of_raters(inputs.pairs, fit)
     largest = {rater: float(np.abs(move).max()) for rater, move in moves.items()}
 
@@ -69,7 +69,7 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
     dropped = {**log.dropped, **inputs.fit.dropped, REASON: 0}
     said = left_out({reason: n for reason, n in dropped.items() if ": " not in reason})
     section = Section(
-        f"{contents(log)}: {'; '.join([first, *filter(None, [contradiction(log)]), *said])}",
+        f"{contents(log)}: {'; '.join([first, *filter(None, [_contradicted(log)]), *said])}",
         [*others, *notes],
         [] if coins else _asks(agreement, rated=rated, moved=bool(moves)),
         {"judgements": len(log), "lists": len(times), "recurring": recurring, "influence": largest},
@@ -78,6 +78,16 @@ def log_parts(inputs: Inputs) -> dict[str, Finding]:
     )
     no_raters = rated or (log.rater is None and log.swapped is None)
     return {"log": section} if no_raters else {"log": section, "raters": agreement}
+
+
+def _contradicted(log: PreferencePairs) -> str:
+    """Return how many pairs contradict others, in a sentence; empty if none do."""
+    n = log.n_contradicted()
+    if not n:
+        return ""
+    share, say = n / log.decided.total_weight, "says" if n == 1 else "say"
+    pairs = f"{number_of(round(n, 1), 'pairs', ',.10g')}, {share:.1%} of those with a winner"
+    return f"contradicted: {pairs}, {say} the opposite of another pair"
 
 
 def _left_out(inputs: Inputs) -> list[str]:
@@ -106,7 +116,7 @@ def _asks(agreement: RaterAgreement, *, rated: bool, moved: bool) -> list[str]:
             "let raters judge the same pairs, to know how far they agree "
             f"(pairs judged twice: {agreement.n_units})"
         )
-    if not rated and "bias" not in agreement.known:
+    if not rated and "bias" not in agreement.table.columns:
         asks.append("add the column swapped, or shown_left: it tells whether judges favour a side")
     if not moved:
         asks.append(
@@ -128,9 +138,10 @@ def _of_raters(agreement: RaterAgreement, error_rate: float) -> list[str]:
 
     # whatever the lists
     for side in ("first", "second"):
-        for rater in agreement.favouring(side).iter_rows(named=True):
-            striking.append(
-                f"one side is favoured, that shown {side}, by rater: {rater['rater']} "
-                f"(log-odds {rater['bias']:+.2f})"
-            )
+        for rater in agreement.table.iter_rows(named=True):
+            if rater.get("favours") == side:
+                striking.append(
+                    f"one side is favoured, that shown {side}, by rater: {rater['rater']} "
+                    f"(log-odds {rater['bias']:+.2f})"
+                )
     return striking

@@ -224,7 +224,7 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     systems = systems_parts(tossed, {"q": {"d1": 3, "d2": 1}}, runs)
     assert [*systems] == ["systems"] and systems["systems"].sentence.startswith("not told: ")
     parts = log_parts(tossed)
-    assert parts["log"].rows == [] and parts["raters"].known == []
+    assert parts["log"].rows == [] and parts["raters"].pictures == []
     assert curves_section(tossed)["bands"] is None
 
     # what follows: check the log, and use nothing of it

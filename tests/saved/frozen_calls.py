@@ -261,8 +261,8 @@ def ceiling() -> dict[str, Any]:
 def agreement_of_raters(log: dl.Preferences) -> dict[str, Any]:
     """Return how far raters agree, and the error of each."""
     found = dl.rater_agreement(log)
-    table = found.table.select("^(rater|verdicts|ties|(error|bias).*)$")
-    return numbers(found.nominal, "nominal") | numbers(table, "raters") | parts(found, "n_units")
+    alpha = {"value": found.alpha, "low": found.low, "high": found.high}
+    return numbers(alpha, "nominal") | numbers(found.table, "raters") | parts(found, "n_units")
 
 
 def recurring(swapped: bool = False) -> dl.Preferences:
