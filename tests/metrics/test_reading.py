@@ -94,10 +94,9 @@ class TestScales:
         assert len(said) == 1 and said[0].filename == __file__
         words = (
             "five has gains for 5 grades (0..4) and four has gains for 4 grades (0..3), "
-            "but judgements has 3 grades"
+            "but judgements has 3 grades (0..2); give DCG.map_grades"
         )
         assert str(said[0].message).startswith(words)
-        assert (said[0].message.declared, said[0].message.n_grades) == ({"five": 5, "four": 4}, 3)
 
     @pytest.mark.filterwarnings("error")
     def test_scales_that_match_are_quiet(self):
