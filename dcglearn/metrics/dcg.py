@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,6 @@ from dcglearn.foundation.validation import (
     Indices,
     InputError,
     PolarsFrame,
-    finite_array,
     graded_lists,
     scale_size,
     whole_number,
@@ -64,17 +63,9 @@ class Utility(SavedMetric):
     notes: tuple[str, ...] = ()
 
     _kind = "utility"
-    _arrays = ("weights",)
+    _arrays: ClassVar = {"weights": 2}
     _by_grade = ("weights",)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", finite_array(self.weights, "weights", 2))
-        self._set_texts()
-
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return int(self.weights.shape[0])
+    _by_position = "weights"
 
     def score(self, lists: ArrayLike) -> Floats:
         """Return the values of graded lists, shape (n,), or a float for one list.
@@ -133,7 +124,7 @@ class DCG(SavedMetric):
         As in `Utility`.
     plain : bool
         Whether values count as they are: `evaluate` never divides them by the ideal, despite its
-        `normalise`. True for RBP of `textbook_list_metrics`.
+        `normalise`. True for RBP by name.
     judges : Judges, optional
         The people it was learned from: how sharply they tell two lists apart. Learners know them.
     learned_from : LearnedFrom, optional
@@ -171,15 +162,13 @@ class DCG(SavedMetric):
     power: float = 0.0
 
     _kind = "dcg"
-    _arrays = ("gains", "discounts")
+    _arrays: ClassVar = {"gains": 1, "discounts": 1}
 
     def __post_init__(self) -> None:
-        for name in self._arrays:
-            object.__setattr__(self, name, finite_array(getattr(self, name), name, 1))
+        super().__post_init__()
         within(self.power, "power", 1, remedy="0 adds up, 1 averages")
         object.__setattr__(self, "power", float(self.power))
         object.__setattr__(self, "plain", self.plain or self.power > 0)
-        self._set_texts()
 
     @classmethod
     def standard(
@@ -212,11 +201,6 @@ class DCG(SavedMetric):
         """
         gains = textbook_gains(gain, np.arange(scale_size(n_grades, 0), dtype=np.float64))
         return cls(gains, textbook_discounts(discount, whole_number(depth, "depth")))
-
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return len(self.discounts)
 
     @cached_property
     def utility(self) -> Utility:

@@ -1,6 +1,6 @@
 """Checks of the fields of a metric's file: those of a data class, and numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -11,7 +11,7 @@ TYPES = {"bool": bool, "str": str, "int": int}
 
 
 def fields_of(
-    values: Any, kind: type[Any], thing: str, needed: Sequence[str] | None = None
+    values: Any, kind: type[Any], thing: str, needed: Iterable[str] | None = None
 ) -> Fields:
     """Return the fields of a data class that a file holds: the `needed` ones, by default all.
 

@@ -1,7 +1,16 @@
 """Metrics by name, ``NAME[@K]``: textbook DCGs, ERR, RBP and the best grade.
 
-Grades become gains as each definition says, with L the number of grades: ``r = g / (L - 1)`` in
-RBP, and in ERR the chance ``(2^g - 1) / 2^(L - 1)`` that a document satisfies.
+With L the number of grades, they are defined thus:
+
+- ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with the chance ``R =
+  (2^g - 1) / 2^(L-1)`` that a document satisfies (Chapelle, Metzler, Zhang and Grinspan 2009).
+- ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` with ``r = g / (L - 1)`` (Moffat and
+  Zobel 2008).
+- ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best grade
+  and, among lists of one best grade, its first position.
+
+RBP is a DCG, the others are list utilities. All are plain: `evaluate` returns their values as they
+are defined, never divided by the ideal.
 """
 
 from __future__ import annotations
@@ -97,7 +106,7 @@ class MetricName:
             )
         return whole_number(depth, "depth")
 
-    def at(self, depth: int) -> str:
+    def at(self, depth: int | None) -> str:
         """Return the name with its depth; `depth` where it has none."""
         return f"{self.stem}@{self.deep(depth)}"
 
@@ -155,30 +164,3 @@ def _of_lists(kind: str, settings: str | None, depth: int | None, about: str) ->
     rel = int(match[2]) if match[2] else None
     shown = f"p={p:g}" if rel is None else f"p={p:g},rel={rel}"
     return MetricName(f"RBP({shown})", depth, partial(_rbp, p=p, rel=rel))
-
-
-def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, ListMetric]:
-    """Return textbook metrics that are not among `textbook_dcgs`, by name.
-
-    - ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with
-      ``R = (2^g - 1) / 2^(L-1)`` (Chapelle, Metzler, Zhang and Grinspan 2009), a `ListUtility`.
-    - ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` (Moffat and Zobel 2008), a
-      `DCG` for each of several p.
-    - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best
-      grade and, among lists of one best grade, its first position.
-
-    All are plain: `evaluate` returns their values as they are defined, never divided by the ideal,
-    as for their names.
-
-    See Also
-    --------
-    evaluation.ListUtility : One of one's own.
-
-    Examples
-    --------
-    >>> textbook_list_metrics(n_grades=4, depth=10)["ERR@10"].score([3, 0, 2]).round(4)
-    np.float64(0.8906)
-    """
-    patience = [f"RBP(p={i / 20:g})" for i in range(2, 20)]
-    names = ["ERR", *patience, "BestGrade", "BestGradeRank"]
-    return {f"{name}@{depth}": metric_name(name).metric(n_grades, depth) for name in names}

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, frozen, graded_lists
-from dcglearn.metrics.dcg import DCG, textbook_dcgs
+from dcglearn.metrics.dcg import textbook_dcgs
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +18,6 @@ class TextbookDCGs:
     0; `discounts` have the shape (D, K), and M is G D.
     """
 
-    names: tuple[str, ...]
-    dcgs: tuple[DCG, ...]
     gains: Floats
     discounts: Floats
 
@@ -37,4 +35,4 @@ def textbook_scores(n_grades: int, depth: int) -> TextbookDCGs:
     gains = {name.partition("-")[0]: np.append(dcg.gains, 0.0) for name, dcg in dcgs.items()}
     discounts = {name.partition("-")[2]: dcg.discounts for name, dcg in dcgs.items()}
     rows, columns = (frozen(np.array([*values.values()])) for values in (gains, discounts))
-    return TextbookDCGs(tuple(dcgs), tuple(dcgs.values()), rows, columns)
+    return TextbookDCGs(rows, columns)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn import DCG
-from dcglearn.evaluation import ListUtility, textbook_list_metrics
+from dcglearn.evaluation import ListUtility
 from dcglearn.metrics.names import metric_name
-from tests.makers import refused
+from tests.makers import list_metrics, refused
 from tests.tables import table
 
 EXAMPLE = ListUtility([0, 0.4, 0.9, 1], DCG.standard(4, 3).discounts, stops=[0, 0, 1, 1])
@@ -150,9 +150,8 @@ def test_shorter_and_deeper_lists_and_unknown_grades():
         )
 
 
-def test_textbook_metrics_of_lists_by_name():
-    metrics = textbook_list_metrics(5, 10)
-    assert len(metrics) == 21 and "BestGradeRank@10" in metrics
+def test_metrics_of_lists_by_name():
+    metrics = list_metrics(5, 10)
     assert isinstance(metrics["ERR@10"], ListUtility)
     assert isinstance(metrics["RBP(p=0.8)@10"], DCG)
     for name, found in metrics.items():

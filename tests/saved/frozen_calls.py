@@ -351,8 +351,9 @@ def standard() -> dict[str, Any]:
 
 def metrics_of_lists() -> dict[str, Any]:
     """Return the textbook metrics of lists, by family and name."""
-    found = dl.evaluation.textbook_list_metrics(5, 6)
-    return {f"{re.split('[@(]', name)[0]} {name}": metric for name, metric in found.items()}
+    patience = [f"RBP(p={i / 20:g})" for i in range(2, 20)]
+    words = (f"{word}@6" for word in ("ERR", *patience, "BestGrade", "BestGradeRank"))
+    return {f"{re.split('[@(]', word)[0]} {word}": dl.metric(word, 5) for word in words}
 
 
 def of_lists() -> dict[str, Any]:
