@@ -17,7 +17,6 @@ from dcglearn.foundation.validation import (
     EMPTY,
     Fields,
     Floats,
-    Indices,
     InputError,
     PolarsFrame,
     graded_lists,
@@ -215,13 +214,10 @@ class DCG(SavedMetric):
         values = self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
         return values if self.power == 0 else values * self.factors(lists)
 
-    def lengths(self, lists: ArrayLike) -> Indices:
-        """Return the numbers of results among the first K positions of lists, shape (n,)."""
-        return (np.asarray(lists)[..., : self.depth] > EMPTY).sum(axis=-1)
-
     def factors(self, lists: ArrayLike) -> Floats:
-        """Return ``n^-p`` of lists, shape (n,)."""
-        return np.maximum(self.lengths(lists), 1.0) ** -self.power
+        """Return ``n^-p`` of lists with n results among the first K positions, shape (n,)."""
+        n = (np.asarray(lists)[..., : self.depth] > EMPTY).sum(axis=-1)
+        return np.maximum(n, 1.0) ** -self.power
 
     def ndcg(
         self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0
@@ -234,7 +230,7 @@ class DCG(SavedMetric):
         length, which cancels then.
         """
         if self.power:
-            if len(np.unique(self.lengths(graded_lists(lists, empty=True)))) > 1:
+            if len(np.unique(self.factors(graded_lists(lists, empty=True)))) > 1:
                 raise InputError(
                     "a DCG that averages has no ideal among lists of different lengths: that is "
                     "the best document alone; use its plain values (score)"
@@ -352,16 +348,12 @@ def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:
 
     # a picture of gains, and one of discounts
     pictures = []
-    for side, ticks, unit in (
-        ("gain", grades, "grade, worst to best"),
-        ("discount", positions, "position"),
-    ):
-        picture: Fields = {"title": f"{side}s", "ticks": ticks, "unit": unit}
-        picture["lines"] = {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()}
-        picture["bands"] = {
-            name: getattr(part, f"{side}_band").tolist() for name, part in parts.items()
-        }
-        pictures.append(picture)
+    units = {"grade, worst to best": grades, "position": positions}
+    for side, (unit, ticks) in zip(("gain", "discount"), units.items(), strict=True):
+        lines = {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()}
+        ends = {name: getattr(part, f"{side}_band").tolist() for name, part in parts.items()}
+        picture = {"title": f"{side}s", "ticks": ticks, "unit": unit}
+        pictures.append(picture | {"lines": lines, "bands": ends})
     return pictures
 
 

@@ -67,8 +67,9 @@ LIST_UTILITIES: dict[str, Callable[[int, int], ListUtility]] = {
 """Metrics by name that are no DCGs."""
 
 _FORM = re.compile(
-    rf"(?P<stem>(?P<kind>RBP|{'|'.join(LIST_UTILITIES)})(?P<settings>\(.*\))?"
-    r"|(?i:n?dcg)|(?P<gain>[a-z0-9.]+)-(?P<discount>[a-z0-9.]+))(?:@(?P<depth>\d{1,9}))?"
+    rf"(?P<stem>(?P<own>{'|'.join(LIST_UTILITIES)})"
+    r"|(?P<rbp>RBP(\((p=(?P<p>\d*\.?\d+))?(,? ?rel=(?P<rel>\d+))?\))?)"
+    r"|(?i:n?dcg)|(?P<gain>[a-z0-9.]+)-(?P<discount>[a-z0-9.]+))(@(?P<depth>\d{1,9}))?"
 )
 
 
@@ -133,8 +134,18 @@ def metric_name(word: str, name: str = "metric") -> MetricName:
         depth = whole_number(int(digits), f"{about}: depth", 1, MOST_POSITIONS, remedy)
 
     # what is not made of a gain and a discount
-    if match["kind"]:
-        return _of_lists(match["kind"], match["settings"], depth, about)
+    if match["own"]:
+        return MetricName(match["own"], depth, LIST_UTILITIES[match["own"]], ListUtility)
+    if match["rbp"]:
+        # patience p, and the least relevant grade
+        p, rel = float(match["p"] or 0.8), None if match["rel"] is None else int(match["rel"])
+        if not 0 < p < 1 or rel == 0:
+            raise InputError(
+                f"{about}: RBP has the parameters p, between 0 and 1, "
+                "and rel, a grade of at least 1"
+            )
+        shown = f"p={p:g},rel={rel}" if rel else f"p={p:g}"
+        return MetricName(f"RBP({shown})", depth, partial(_rbp, p=p, rel=rel))
 
     # textbook DCGs; nDCG is trec_eval's
     gain, discount = match["gain"] or "linear", match["discount"] or "log2"
@@ -145,22 +156,3 @@ def metric_name(word: str, name: str = "metric") -> MetricName:
         raise InputError(f"{about}: there is no such file, and {error}") from None
     made = partial(DCG.standard, gain=gain, discount=discount)
     return MetricName(match["stem"], depth, made, gain=gain, discount=discount)
-
-
-def _of_lists(kind: str, settings: str | None, depth: int | None, about: str) -> MetricName:
-    """Return the name of ERR, RBP or a best grade, with RBP's parameters."""
-    if kind in LIST_UTILITIES:
-        if settings is not None:
-            raise InputError(f"{about}: {kind} has no parameter")
-        return MetricName(kind, depth, LIST_UTILITIES[kind], ListUtility)
-
-    # patience p, and the least relevant grade
-    match = re.fullmatch(r"\((?:p=(\d*\.?\d+))?(?:,? ?rel=([1-9]\d*))?\)", settings or "()")
-    p = float(match[1] or 0.8) if match else 0.0
-    if match is None or not 0 < p < 1:
-        raise InputError(
-            f"{about}: RBP has the parameters p, between 0 and 1, and rel, a grade of at least 1"
-        )
-    rel = int(match[2]) if match[2] else None
-    shown = f"p={p:g}" if rel is None else f"p={p:g},rel={rel}"
-    return MetricName(f"RBP({shown})", depth, partial(_rbp, p=p, rel=rel))

@@ -97,9 +97,9 @@ def is_metric_file(file_or_name: PathLike) -> bool:
     It does if it is a path object, a file of this name exists, or it ends in ``.json``, contains a
     path separator, or is a file of the package, ``reader:NAME``.
     """
-    if isinstance(file_or_name, os.PathLike) or file_or_name.lower().endswith(".json"):
+    if isinstance(file_or_name, os.PathLike) or file_or_name.startswith(READER):
         return True
-    if file_or_name.startswith(READER):
+    if file_or_name.lower().endswith(".json"):
         return True
     # Path.is_file raises OSError for a name that is too long.
     return "/" in file_or_name or os.sep in file_or_name or os.path.isfile(file_or_name)  # noqa: PTH113

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dcglearn import DCG
 from dcglearn.evaluation import ListUtility
 from dcglearn.metrics.names import metric_name
+from dcglearn.metrics.reading import read_metric
 from tests.makers import list_metrics, refused
 from tests.tables import table
 
@@ -161,16 +162,15 @@ def test_metrics_of_lists_by_name():
 
 @table(
     ("word", "message"),
-    [
-        ("ERR(p=1)", "no parameter"),
-        ("RBP(T=1)", "has the parameters p"),
-        ("RBP(p=1)", "between 0 and 1"),
-        ("RBP(p=0)", "between 0 and 1"),
-        ("ERR@0", "depth"),
-    ],
+    [("RBP(p=1)", "between 0 and 1"), ("RBP(p=0)", "between 0 and 1"), ("ERR@0", "depth")],
 )
 def test_names_that_mean_nothing_are_refused(word, message):
     refused(message, metric_name, word)
+
+
+@table("word", ["ERR(p=1)", "RBP(T=1)"])
+def test_parameters_that_a_metric_has_not_are_refused(word):
+    refused("neither a file nor GAIN-DISCOUNT", read_metric, word, 3, 3)
 
 
 def test_a_name_without_a_depth_needs_one():

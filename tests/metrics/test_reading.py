@@ -165,7 +165,7 @@ def test_names_are_read_at_the_size_that_is_known_later():
             {"n_grades": 3},
             "prior 'ERR@10' is a ListUtility, no sum of gains times discounts",
         ),
-        ("ERR(p=1)@10", {}, "prior 'ERR.p=1.@10': ERR has no parameter"),
+        ("ERR(p=1)@10", {}, "prior 'ERR.p=1.@10' is neither a file nor"),
         ("EER@10", {"accept": SCORING}, "neither a file nor .*BestGrade.*; the nearest is ERR"),
         ("err@10", {"accept": SCORING}, "here it is ERR@10"),
         ("bestgrade", {"accept": SCORING}, "the nearest is BestGrade"),
