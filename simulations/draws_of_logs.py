@@ -360,12 +360,12 @@ def by_four_raters(rng, n):
 def true_alpha():
     """Return the alpha of very many pairs."""
     log = by_four_raters(np.random.default_rng(0), 20_000)
-    return dl.rater_agreement(log, errors=False).nominal.value
+    return dl.rater_agreement(log, errors=False).alpha
 
 
 def alpha(rng, truth, judge, n):
     """Return whether the interval of Krippendorff's alpha covers it."""
-    found = dl.rater_agreement(by_four_raters(rng, n), errors=False, level=LEVEL).nominal
+    found = dl.rater_agreement(by_four_raters(rng, n), errors=False, level=LEVEL)
     return {"covered": int(found.low <= true_alpha() <= found.high)}
 
 

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from dcglearn.cli.app import main
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import metric
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.read import read_ratings
 from dcglearn.simulate import ground_truth, machine_verdicts, preference_pairs
@@ -224,3 +225,9 @@ def cluster_of(n_workers):
         ) as cluster,
     ):
         yield cluster
+
+
+def list_metrics(n_grades, depth):
+    """Return ERR, RBP and the best grade by name, all with one depth."""
+    words = (f"{word}@{depth}" for word in ("ERR", "RBP(p=0.8)", "BestGrade", "BestGradeRank"))
+    return {word: metric(word, n_grades) for word in words}

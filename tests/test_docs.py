@@ -27,7 +27,7 @@ import pytest
 
 import dcglearn
 from dcglearn.foundation.finding import Finding
-from tests.makers import call, forked_workers
+from tests.makers import call, forked_workers, list_metrics
 from tests.public_face import OBJECTS, named_object
 from tests.tables import each, table
 
@@ -485,7 +485,7 @@ def metrics():
     lists = np.random.default_rng(0).choice([-2, 0, 1, 2], (2, 300, 3))
     log = dcglearn.simulate.judge(dcglearn.DCG([0, 1, 3], [1, 0.6, 0.5], power=1.0), *lists)
     yield "dcg", dcglearn.bands(log, dcglearn.DCGLearner(power="free")).metric.to_dict()
-    for metric in dcglearn.evaluation.textbook_list_metrics(3, 2).values():
+    for metric in list_metrics(3, 2).values():
         yield "dcg" if isinstance(metric, dcglearn.DCG) else "list_utility", metric.to_dict()
     yield "utility", dcglearn.Utility([[0, 1], [0, 0.5]]).to_dict()
     yield (

@@ -108,7 +108,7 @@ class Inputs:
         log, fit = self.log, None if self.tells_nothing else fit_of(self.fit)
         errors = fit is not None and log.ratings is None and len(log) <= MOST_ERRORS
         with stage("raters"):
-            return rater_agreement(log, fit, errors=errors, random_state=self.random_state)
+            return rater_agreement(log, fit, errors=errors)
 
     @cached_property
     def comparison(self) -> Finding:

@@ -22,7 +22,6 @@ from dcglearn.logs.columns import ties_of
 from dcglearn.logs.contents import contents
 from dcglearn.metrics.dcg import as_curves
 from dcglearn.metrics.scales import ScaleWarning
-from dcglearn.raters.repeats import contradiction
 from dcglearn.trust.band_draws import FEWEST_DRAWN
 from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
 from dcglearn.trust.next_pairs import Questions, generated_lists, suggest_pairs
@@ -44,10 +43,13 @@ def holdings(inputs: Inputs) -> Section:
     if coins:
         striking.append(NO_SIGNAL)
     elif log.ratings is None:
-        striking += agreement.favoured
+        table = agreement.table
+        for side in ("first", "second") if "favours" in table.columns else ():
+            if raters := ", ".join(table.filter(favours=side)["rater"]):
+                striking.append(f"favour the list shown {side}: {raters}")
 
     # raters who err far more often than judges do
-    if fit is not None and "error" in agreement.known:
+    if fit is not None and "error" in agreement.table.columns:
         errors = agreement.table.drop_nans(["error_low"])
         most = max(0.05, 2 * fit.error_rate)
         erring = ", ".join(errors.filter(errors["error_low"] > most)["rater"])
@@ -58,8 +60,11 @@ def holdings(inputs: Inputs) -> Section:
     first, *others = striking or ["nothing in them stands out"]
     dropped = {**log.dropped, **inputs.fit.dropped, REASON: 0}
     said = left_out({reason: n for reason, n in dropped.items() if ": " not in reason})
-    clauses = filter(None, [first, contradiction(log), *said])
-    return Section(f"{contents(log)}: {'; '.join(clauses)}", others)
+    if n := log.n_contradicted():
+        share, say = n / log.decided.total_weight, "says" if n == 1 else "say"
+        pairs = f"{number_of(round(n, 1), 'pairs', ',.10g')}, {share:.1%} of those with a winner"
+        said.insert(0, f"contradicted: {pairs}, {say} the opposite of another pair")
+    return Section(f"{contents(log)}: {'; '.join([first, *said])}", others)
 
 
 def learned(inputs: Inputs) -> Section:

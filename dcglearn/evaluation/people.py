@@ -36,8 +36,8 @@ def drawn_metrics(metric: DCG, most: int | None = None) -> list[DCG]:
     if draws is None:
         return []
     rows = draws.rows(most or len(draws))
-    powers = np.zeros(len(draws)) if draws.powers is None else draws.powers
-    return [DCG(draws.gains[row], draws.discounts[row], power=powers[row]) for row in rows]
+    gains, discounts, powers = draws.gains, draws.discounts, draws.powers
+    return [DCG(gains[row], discounts[row], power=powers[row]) for row in rows]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -314,7 +314,7 @@ def evaluate(
         What `metric` reads, such as ``nDCG@10`` or ``ERR@5``; without K, down to the last document
         ranked or judged. ``nDCG`` is trec_eval's: its gain is the grade itself, any number, and its
         discount log2; metrics that are not linear need whole grades. A name, its object and its
-        file have the same values, and so has all that `textbook_list_metrics` returns. Other names
+        file have the same values, and so have ERR, RBP and the best grade. Other names
         (``AP``, ``P@10``) are computed by ir_measures. Those of trec_eval, ranx and MTEB mean the
         same (``ndcg_cut_10``, ``map``, ``recip_rank``, ``recall_at_100``).
     normalise : bool

@@ -127,26 +127,27 @@ class LossSums(AddedByField):
 
 @dataclass(frozen=True)
 class RaterSums(AddedByField):
-    """Derivatives of the loss of each of R raters at one point; parts add with ``+``.
+    """Losses of each of R raters at one point, with derivatives; parts add with ``+``.
 
-    `slopes`, shape (R, 2), and `curvature`, (R, 2, 2), are those in the rater's logit of error and
-    position bias.
+    `loss` has shape (R,); `slopes`, shape (R, 2), and `curvature`, (R, 2, 2), are those in the
+    rater's logit of error and position bias.
     """
 
+    loss: Floats
     slopes: Floats
     curvature: Floats
 
     @classmethod
-    def of(cls, pairs: Pairs, points: Points) -> Self:
-        """Return the sums over pairs at one point."""
+    def of(cls, pairs: Pairs, points: Points, z: Floats) -> Self:
+        """Return the sums over pairs at one point, given their `differences` there, shape (n,)."""
         level, rater, weight, way = pairs.columns
         n_raters, error = points.errors.shape[1], points.errors[0][rater]
-        z = pairs.differences(points)[0] + way * points.biases[0][rater]
+        z = z + way * points.biases[0][rater]
 
         # a tie lies within the first threshold
         thresholds = points.thresholds[0]
         low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
-        _, first, second = verdicts(z, low, high, level == 0, error)
+        logs, first, second = verdicts(z, low, high, level == 0, error)
 
         def of_raters(values: Floats) -> Floats:
             return np.bincount(rater, weight * values, n_raters).astype(np.float64)
@@ -158,7 +159,7 @@ class RaterSums(AddedByField):
         logit_twice, both, bias_twice = map(of_raters, (*bent, way**2 * second[:, 0]))
         curvature = np.stack([logit_twice, both, both, bias_twice], axis=1).reshape(-1, 2, 2)
         slopes = np.stack([of_raters(of_logit), of_raters(of_bias)], axis=1)
-        return cls(slopes, curvature)
+        return cls(of_raters(-logs), slopes, curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +256,8 @@ class Pairs(Weighted):
         """Return the sums over each rater's judgements at one point."""
 
         def part(start: int, stop: int) -> RaterSums:
-            return RaterSums.of(self.at(np.arange(start, stop)), points)
+            rows = self.at(np.arange(start, stop))
+            return RaterSums.of(rows, points, rows.differences(points)[0])
 
         n = len(self)
         return reduce(RaterSums.__add__, over_chunks(part, n)) if n else part(0, 0)

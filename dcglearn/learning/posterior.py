@@ -79,7 +79,7 @@ class Posterior:
             tie_threshold=points.thresholds[:, 1] if self.model.ties else np.zeros(n),
             error_rate=points.errors.mean(axis=1),
             bias=points.biases.mean(axis=1),
-            powers=self.powers,
+            powers=points.powers,
         )
 
     @cached_property

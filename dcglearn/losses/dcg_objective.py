@@ -196,4 +196,4 @@ class SoftRankObjective(DCGObjective):
         return self._swap_lambdas(batch, self._step)
 
     def _with_tail(self, longest: int) -> Floats:
-        return self._discount.vector(longest)
+        return self._discount(np.arange(1.0, longest + 1))

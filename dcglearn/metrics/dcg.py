@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +17,8 @@ from dcglearn.foundation.validation import (
     EMPTY,
     Fields,
     Floats,
-    Indices,
     InputError,
     PolarsFrame,
-    finite_array,
     graded_lists,
     scale_size,
     whole_number,
@@ -64,17 +62,9 @@ class Utility(SavedMetric):
     notes: tuple[str, ...] = ()
 
     _kind = "utility"
-    _arrays = ("weights",)
+    _arrays: ClassVar = {"weights": 2}
     _by_grade = ("weights",)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", finite_array(self.weights, "weights", 2))
-        self._set_texts()
-
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return int(self.weights.shape[0])
+    _by_position = "weights"
 
     def score(self, lists: ArrayLike) -> Floats:
         """Return the values of graded lists, shape (n,), or a float for one list.
@@ -133,7 +123,7 @@ class DCG(SavedMetric):
         As in `Utility`.
     plain : bool
         Whether values count as they are: `evaluate` never divides them by the ideal, despite its
-        `normalise`. True for RBP of `textbook_list_metrics`.
+        `normalise`. True for RBP by name.
     judges : Judges, optional
         The people it was learned from: how sharply they tell two lists apart. Learners know them.
     learned_from : LearnedFrom, optional
@@ -171,15 +161,13 @@ class DCG(SavedMetric):
     power: float = 0.0
 
     _kind = "dcg"
-    _arrays = ("gains", "discounts")
+    _arrays: ClassVar = {"gains": 1, "discounts": 1}
 
     def __post_init__(self) -> None:
-        for name in self._arrays:
-            object.__setattr__(self, name, finite_array(getattr(self, name), name, 1))
+        super().__post_init__()
         within(self.power, "power", 1, remedy="0 adds up, 1 averages")
         object.__setattr__(self, "power", float(self.power))
         object.__setattr__(self, "plain", self.plain or self.power > 0)
-        self._set_texts()
 
     @classmethod
     def standard(
@@ -213,11 +201,6 @@ class DCG(SavedMetric):
         gains = textbook_gains(gain, np.arange(scale_size(n_grades, 0), dtype=np.float64))
         return cls(gains, textbook_discounts(discount, whole_number(depth, "depth")))
 
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return len(self.discounts)
-
     @cached_property
     def utility(self) -> Utility:
         """The weights ``discounts gains^T``, shape (K, L): the metric, of lists of one length."""
@@ -231,13 +214,10 @@ class DCG(SavedMetric):
         values = self.utility._score(lists, min(self.gains[0], 0.0) * self.discounts)
         return values if self.power == 0 else values * self.factors(lists)
 
-    def lengths(self, lists: ArrayLike) -> Indices:
-        """Return the numbers of results among the first K positions of lists, shape (n,)."""
-        return (np.asarray(lists)[..., : self.depth] > EMPTY).sum(axis=-1)
-
     def factors(self, lists: ArrayLike) -> Floats:
-        """Return ``n^-p`` of lists, shape (n,)."""
-        return np.maximum(self.lengths(lists), 1.0) ** -self.power
+        """Return ``n^-p`` of lists with n results among the first K positions, shape (n,)."""
+        n = (np.asarray(lists)[..., : self.depth] > EMPTY).sum(axis=-1)
+        return np.maximum(n, 1.0) ** -self.power
 
     def ndcg(
         self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0
@@ -250,7 +230,7 @@ class DCG(SavedMetric):
         length, which cancels then.
         """
         if self.power:
-            if len(np.unique(self.lengths(graded_lists(lists, empty=True)))) > 1:
+            if len(np.unique(self.factors(graded_lists(lists, empty=True)))) > 1:
                 raise InputError(
                     "a DCG that averages has no ideal among lists of different lengths: that is "
                     "the best document alone; use its plain values (score)"
@@ -368,16 +348,12 @@ def as_curves(dcgs: Mapping[str, DCG], bands: Any = None) -> list[Fields]:
 
     # a picture of gains, and one of discounts
     pictures = []
-    for side, ticks, unit in (
-        ("gain", grades, "grade, worst to best"),
-        ("discount", positions, "position"),
-    ):
-        picture: Fields = {"title": f"{side}s", "ticks": ticks, "unit": unit}
-        picture["lines"] = {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()}
-        picture["bands"] = {
-            name: getattr(part, f"{side}_band").tolist() for name, part in parts.items()
-        }
-        pictures.append(picture)
+    units = {"grade, worst to best": grades, "position": positions}
+    for side, (unit, ticks) in zip(("gain", "discount"), units.items(), strict=True):
+        lines = {name: getattr(dcg, f"{side}s").tolist() for name, dcg in dcgs.items()}
+        ends = {name: getattr(part, f"{side}_band").tolist() for name, part in parts.items()}
+        picture = {"title": f"{side}s", "ticks": ticks, "unit": unit}
+        pictures.append(picture | {"lines": lines, "bands": ends})
     return pictures
 
 

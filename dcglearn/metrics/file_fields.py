@@ -1,6 +1,6 @@
 """Checks of the fields of a metric's file: those of a data class, and numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -11,22 +11,21 @@ TYPES = {"bool": bool, "str": str, "int": int}
 
 
 def fields_of(
-    values: Any, kind: type[Any], thing: str, needed: Sequence[str] | None = None
+    values: Any, kind: type[Any], thing: str, needed: Iterable[str] | None = None
 ) -> Fields:
     """Return the fields of a data class that a file holds: the `needed` ones, by default all.
 
     Raises InputError if one of these is missing, the file holds another, or a flag, a text or a
     whole number is of another type.
     """
-    names = [one.name for one in fields(kind)]
+    types = {one.name: TYPES.get(str(one.type)) for one in fields(kind)}
     given = values if isinstance(values, Mapping) else {}
-    missing = [name for name in needed or names if name not in given]
-    unknown = sorted(given.keys() - {*names})
+    missing = [name for name in needed or types if name not in given]
+    unknown = sorted(given.keys() - types.keys())
     if missing or unknown:
         problem = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
-        raise InputError(f"{problem}; {thing} holds {', '.join(names)}")
+        raise InputError(f"{problem}; {thing} holds {', '.join(types)}")
 
-    types = {one.name: TYPES.get(str(one.type)) for one in fields(kind)}
     for name, value in given.items():
         expected = types[name]
         if expected is not None and type(value) is not expected:

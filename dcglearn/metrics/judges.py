@@ -22,8 +22,7 @@ class JudgeDraws:
     """Draws of a metric and its judges from what a log allows, B of each.
 
     `gains`, shape (B, L), and `discounts`, shape (B, K), are the metric. `scale`, `tie_threshold`,
-    `error_rate` and `bias`, shape (B,), are as in `Judges`, `powers`, (B,), the power of lengths,
-    None where it is 0.
+    `error_rate` and `bias`, shape (B,), are as in `Judges`, `powers`, (B,), the power of lengths.
     """
 
     gains: Floats
@@ -32,7 +31,7 @@ class JudgeDraws:
     tie_threshold: Floats
     error_rate: Floats
     bias: Floats
-    powers: Floats | None = None
+    powers: Floats
 
     def __len__(self) -> int:
         return len(self.scale)
@@ -47,28 +46,22 @@ class JudgeDraws:
         Rounding moves the ends of intervals a hundred times less than another seed does.
         """
         rounded = np.vectorize(lambda number: float(f"{number:.3g}"), otypes=[float])
-        return JudgeDraws(
-            **{name: rounded(array[self.rows(N_DRAWS)]) for name, array in self._arrays.items()}
-        )
-
-    def of_grades(self, grades: Indices) -> JudgeDraws:
-        """Return the draws with the gain of the grade ``grades[g]`` for each grade g."""
-        return replace(self, gains=self.gains[:, grades])
-
-    @property
-    def _arrays(self) -> dict[str, Floats]:
-        arrays = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: array for name, array in arrays.items() if array is not None}
+        rows = self.rows(N_DRAWS)
+        return JudgeDraws(**{name: rounded(array[rows]) for name, array in vars(self).items()})
 
     def to_dict(self) -> Fields:
-        """Return the arrays as lists."""
-        return {name: array.tolist() for name, array in self._arrays.items()}
+        """Return the arrays as lists, without powers if they are all 0."""
+        arrays = {name: array.tolist() for name, array in vars(self).items()}
+        if not self.powers.any():
+            del arrays["powers"]
+        return arrays
 
     @classmethod
     def from_dict(cls, values: Any, shape: tuple[int, int]) -> Self:
         """Build draws of a metric with L grades and K positions from what `to_dict` returns."""
         names = [one.name for one in fields(cls)]
         own = fields_of(values, cls, '"draws" of the judges', names[:-1])
+        own.setdefault("powers", [0.0] * len(own["scale"]))
 
         # arrays with a row for each draw
         widths = {"gains": shape[:1], "discounts": shape[1:]}
@@ -160,14 +153,6 @@ class Judges:
         judges = self.scale, self.tie_threshold, self.error_rate, self.bias
         return _chances(np.asarray(difference), *judges, self.slope)
 
-    def __str__(self) -> str:
-        take, same, keep = 100 * self.chances(0.1)
-        return (
-            "of 100 people who see two lists whose values differ by 0.1, "
-            f"{take:.0f} take the better one, {same:.0f} see no difference, {keep:.0f} take the "
-            f"other (learned from {self.n_judgements:,} judgements)"
-        )
-
     def drawn(self, differences: Iterable[Floats], rng: np.random.Generator) -> Iterator[Floats]:
         """Yield the chances, shape (n, 3), by the judges of each draw.
 
@@ -183,7 +168,7 @@ class Judges:
     def of_grades(self, grades: Indices) -> Judges:
         """Return the judges where the grade g of the data is the metric's ``grades[g]``."""
         own = tuple(g for g, grade in enumerate(grades) if grade in self.grades)
-        draws = None if self.draws is None else self.draws.of_grades(grades)
+        draws = self.draws and replace(self.draws, gains=self.draws.gains[:, grades])
         return replace(self, grades=own, draws=draws)
 
     def to_dict(self) -> Fields:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import table_of
-from dcglearn.foundation.validation import (
-    Floats,
-    InputError,
-    PolarsFrame,
-    finite_array,
-    graded_lists,
-)
+from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, graded_lists
 from dcglearn.metrics.dcg import parameter_names, short_row
 from dcglearn.metrics.saved_metric import SavedMetric
 
@@ -45,7 +40,7 @@ class ListUtility(SavedMetric):
 
     See Also
     --------
-    evaluation.textbook_list_metrics : ERR, RBP and others.
+    metric : ERR and the best grade by name.
 
     Examples
     --------
@@ -65,47 +60,37 @@ class ListUtility(SavedMetric):
 
     plain = True
     _kind = "list_utility"
-    _arrays = ("gains", "discounts", "stops", "best")
+    _arrays: ClassVar = {"gains": 1, "discounts": 1, "stops": 1, "best": 0}
     _by_grade = ("gains", "stops")
 
     def __post_init__(self) -> None:
-        gains = finite_array(self.gains, "gains", 1)
-        discounts = finite_array(self.discounts, "discounts", 1)
-        stops = finite_array(np.zeros(len(gains)) if self.stops is None else self.stops, "stops", 1)
-        best = np.float64(finite_array(self.best, "best", 0))
+        if self.stops is None:
+            object.__setattr__(self, "stops", np.zeros(np.size(self.gains)))
+        super().__post_init__()
 
-        if len(stops) != len(gains):
-            raise InputError(f"{len(stops)} stops for {len(gains)} gains")
-        if stops.min() < 0 or stops.max() > 1 or not 0 <= best <= 1:
-            raise InputError(f"stops {short_row(stops)} and best {best:g} must lie between 0 and 1")
-        self.__dict__.update(gains=gains, discounts=discounts, stops=stops, best=best)
-        self._set_texts()
-
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return len(self.discounts)
+        # shares
+        if len(self.stops) != len(self.gains):
+            raise InputError(f"{len(self.stops)} stops for {len(self.gains)} gains")
+        shares = np.append(self.stops, self.best)
+        if shares.min() < 0 or shares.max() > 1:
+            raise InputError(
+                f"stops {short_row(self.stops)} and best {self.best:g} must lie between 0 and 1"
+            )
 
     def score(self, lists: ArrayLike) -> Floats:
         """Score graded lists, shape (n, M) or (M,); see `Utility.score`.
 
         Unknown grades (-1) and positions without a result stop nobody.
         """
-        grades = graded_lists(lists, n_grades=self.n_grades)
-        gains, going_on = np.append(self.gains, 0.0), np.append(1 - self.stops, 1.0)
-        total, highest = np.zeros(grades.shape[:-1]), np.zeros(grades.shape[:-1])
-        survival = np.ones(grades.shape[:-1])
+        seen = graded_lists(lists, n_grades=self.n_grades)[..., : self.depth]
 
-        # add up what users see before they stop
-        for k in range(min(self.depth, grades.shape[-1])):
-            worth = self.discounts[k] * gains[grades[..., k]] * survival
-            total = total + worth
-            highest = np.maximum(highest, worth)
-            survival = survival * going_on[grades[..., k]]
+        # what each result is worth to the users who have not stopped before it
+        going_on = np.append(1 - self.stops, 1.0)[seen]
+        survival = np.cumprod(np.insert(going_on, 0, 1.0, axis=-1), axis=-1)[..., :-1]
+        worth = self.discounts[: seen.shape[-1]] * np.append(self.gains, 0.0)[seen] * survival
 
-        if self.best:
-            total = total + self.best * (highest - total)
-        return total[()]
+        total = worth.sum(axis=-1)
+        return (total + self.best * (worth.max(axis=-1, initial=0.0) - total))[()]
 
     @property
     def table(self) -> PolarsFrame:
@@ -116,5 +101,7 @@ class ListUtility(SavedMetric):
         return table_of({"parameter": [*names, *stops, "share of the best"], "value": values})
 
     def __repr__(self) -> str:
-        rows = (f"{name}={short_row(getattr(self, name))}" for name in self._arrays[:3])
+        rows = (
+            f"{name}={short_row(getattr(self, name))}" for name in ("gains", "discounts", "stops")
+        )
         return f"ListUtility({', '.join(rows)}, best={self.best:.5g})"

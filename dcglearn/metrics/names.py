@@ -1,7 +1,16 @@
 """Metrics by name, ``NAME[@K]``: textbook DCGs, ERR, RBP and the best grade.
 
-Grades become gains as each definition says, with L the number of grades: ``r = g / (L - 1)`` in
-RBP, and in ERR the chance ``(2^g - 1) / 2^(L - 1)`` that a document satisfies.
+With L the number of grades, they are defined thus:
+
+- ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with the chance ``R =
+  (2^g - 1) / 2^(L-1)`` that a document satisfies (Chapelle, Metzler, Zhang and Grinspan 2009).
+- ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` with ``r = g / (L - 1)`` (Moffat and
+  Zobel 2008).
+- ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best grade
+  and, among lists of one best grade, its first position.
+
+RBP is a DCG, the others are list utilities. All are plain: `evaluate` returns their values as they
+are defined, never divided by the ideal.
 """
 
 from __future__ import annotations
@@ -58,8 +67,9 @@ LIST_UTILITIES: dict[str, Callable[[int, int], ListUtility]] = {
 """Metrics by name that are no DCGs."""
 
 _FORM = re.compile(
-    rf"(?P<stem>(?P<kind>RBP|{'|'.join(LIST_UTILITIES)})(?P<settings>\(.*\))?"
-    r"|(?i:n?dcg)|(?P<gain>[a-z0-9.]+)-(?P<discount>[a-z0-9.]+))(?:@(?P<depth>\d{1,9}))?"
+    rf"(?P<stem>(?P<own>{'|'.join(LIST_UTILITIES)})"
+    r"|(?P<rbp>RBP(\((p=(?P<p>\d*\.?\d+))?(,? ?rel=(?P<rel>\d+))?\))?)"
+    r"|(?i:n?dcg)|(?P<gain>[a-z0-9.]+)-(?P<discount>[a-z0-9.]+))(@(?P<depth>\d{1,9}))?"
 )
 
 
@@ -97,7 +107,7 @@ class MetricName:
             )
         return whole_number(depth, "depth")
 
-    def at(self, depth: int) -> str:
+    def at(self, depth: int | None) -> str:
         """Return the name with its depth; `depth` where it has none."""
         return f"{self.stem}@{self.deep(depth)}"
 
@@ -124,8 +134,18 @@ def metric_name(word: str, name: str = "metric") -> MetricName:
         depth = whole_number(int(digits), f"{about}: depth", 1, MOST_POSITIONS, remedy)
 
     # what is not made of a gain and a discount
-    if match["kind"]:
-        return _of_lists(match["kind"], match["settings"], depth, about)
+    if match["own"]:
+        return MetricName(match["own"], depth, LIST_UTILITIES[match["own"]], ListUtility)
+    if match["rbp"]:
+        # patience p, and the least relevant grade
+        p, rel = float(match["p"] or 0.8), None if match["rel"] is None else int(match["rel"])
+        if not 0 < p < 1 or rel == 0:
+            raise InputError(
+                f"{about}: RBP has the parameters p, between 0 and 1, "
+                "and rel, a grade of at least 1"
+            )
+        shown = f"p={p:g},rel={rel}" if rel else f"p={p:g}"
+        return MetricName(f"RBP({shown})", depth, partial(_rbp, p=p, rel=rel))
 
     # textbook DCGs; nDCG is trec_eval's
     gain, discount = match["gain"] or "linear", match["discount"] or "log2"
@@ -136,49 +156,3 @@ def metric_name(word: str, name: str = "metric") -> MetricName:
         raise InputError(f"{about}: there is no such file, and {error}") from None
     made = partial(DCG.standard, gain=gain, discount=discount)
     return MetricName(match["stem"], depth, made, gain=gain, discount=discount)
-
-
-def _of_lists(kind: str, settings: str | None, depth: int | None, about: str) -> MetricName:
-    """Return the name of ERR, RBP or a best grade, with RBP's parameters."""
-    if kind in LIST_UTILITIES:
-        if settings is not None:
-            raise InputError(f"{about}: {kind} has no parameter")
-        return MetricName(kind, depth, LIST_UTILITIES[kind], ListUtility)
-
-    # patience p, and the least relevant grade
-    match = re.fullmatch(r"\((?:p=(\d*\.?\d+))?(?:,? ?rel=([1-9]\d*))?\)", settings or "()")
-    p = float(match[1] or 0.8) if match else 0.0
-    if match is None or not 0 < p < 1:
-        raise InputError(
-            f"{about}: RBP has the parameters p, between 0 and 1, and rel, a grade of at least 1"
-        )
-    rel = int(match[2]) if match[2] else None
-    shown = f"p={p:g}" if rel is None else f"p={p:g},rel={rel}"
-    return MetricName(f"RBP({shown})", depth, partial(_rbp, p=p, rel=rel))
-
-
-def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, ListMetric]:
-    """Return textbook metrics that are not among `textbook_dcgs`, by name.
-
-    - ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with
-      ``R = (2^g - 1) / 2^(L-1)`` (Chapelle, Metzler, Zhang and Grinspan 2009), a `ListUtility`.
-    - ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` (Moffat and Zobel 2008), a
-      `DCG` for each of several p.
-    - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best
-      grade and, among lists of one best grade, its first position.
-
-    All are plain: `evaluate` returns their values as they are defined, never divided by the ideal,
-    as for their names.
-
-    See Also
-    --------
-    evaluation.ListUtility : One of one's own.
-
-    Examples
-    --------
-    >>> textbook_list_metrics(n_grades=4, depth=10)["ERR@10"].score([3, 0, 2]).round(4)
-    np.float64(0.8906)
-    """
-    patience = [f"RBP(p={i / 20:g})" for i in range(2, 20)]
-    names = ["ERR", *patience, "BestGrade", "BestGradeRank"]
-    return {f"{name}@{depth}": metric_name(name).metric(n_grades, depth) for name in names}

@@ -58,11 +58,11 @@ def metric(
     ----------
     metric : str, path, DCG, ListUtility or Utility
         A textbook DCG, ``GAIN-DISCOUNT[@K]`` with a gain and a discount of `DCG.standard`, such as
-        ``exponential-log2@10``; ``nDCG[@K]``, which is ``linear-log2[@K]``, as in trec_eval; one of
-        `textbook_list_metrics`, such as ``ERR@5`` or ``RBP(p=0.8)@10``; the file of a saved
-        metric, which a word is if it ends in ``.json``, contains a path separator, or names a file
-        that exists; ``reader:NAME``, a file of the package, what was learned from a real log, such
-        as ``reader:news-feed``; or a metric, which is returned as it is.
+        ``exponential-log2@10``; ``nDCG[@K]``, which is ``linear-log2[@K]``, as in trec_eval;
+        ``ERR``, ``RBP(p=0.8)``, ``BestGrade`` and ``BestGradeRank``, with or without ``@K``; the
+        file of a saved metric, which a word is if it ends in ``.json``, contains a path separator,
+        or names a file that exists; ``reader:NAME``, a file of the package, what was learned from a
+        real log, such as ``reader:news-feed``; or a metric, which is returned as it is.
     n_grades : int, optional
         Number of grades of a metric by name. Objects and files have their own.
     depth : int, optional
@@ -86,7 +86,7 @@ def metric(
     See Also
     --------
     DCG.standard : A textbook DCG by its gain and its discount.
-    evaluation.textbook_list_metrics : ERR, RBP and others.
+    evaluation.ListUtility : A list utility of one's own.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def resolved(
     labels = []
     for one, given, name in zip(read, metrics, names, strict=True):
         label = str(given) if isinstance(given, (str, os.PathLike)) else name
-        labels.append(one.at(one.deep(deepest)) if isinstance(one, MetricName) else label)
+        labels.append(one.at(deepest) if isinstance(one, MetricName) else label)
     return made, labels
 
 

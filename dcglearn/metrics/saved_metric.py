@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
@@ -21,6 +21,7 @@ from dcglearn.foundation.validation import (
     PathLike,
     PolarsFrame,
     errors_in,
+    finite_array,
     whole_number,
 )
 from dcglearn.metrics.file_fields import check_numbers, fields_of
@@ -39,11 +40,16 @@ VERSION = 3
 
 
 class SavedMetric(Shown):
-    """A metric whose class names its kind, its arrays, and those whose last axis is the grade."""
+    """A metric whose class names its kind, and its arrays with their numbers of axes.
+
+    `_by_grade` are those whose last axis is the grade, `_by_position` is one whose first axis is
+    the position.
+    """
 
     _kind: ClassVar[str]
-    _arrays: ClassVar[tuple[str, ...]]
+    _arrays: ClassVar[Mapping[str, int]]
     _by_grade: ClassVar[tuple[str, ...]] = ("gains",)
+    _by_position: ClassVar[str] = "discounts"
     grade_names: tuple[str, ...] | None
     notes: tuple[str, ...]
     plain: bool = False
@@ -59,6 +65,11 @@ class SavedMetric(Shown):
     def n_grades(self) -> int:
         """L, the number of grades."""
         return int(getattr(self, self._by_grade[0]).shape[-1])
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions that count."""
+        return len(getattr(self, self._by_position))
 
     def map_grades(self, grades: Sequence[int]) -> Self:
         """Return the same metric for data on another scale.
@@ -132,8 +143,12 @@ class SavedMetric(Shown):
         """Read what `save` wrote; raise InputError for a damaged file, another kind or version."""
         return load_metric(path, (cls,))
 
-    def _set_texts(self) -> None:
-        """Check `grade_names` and `notes` and make them tuples."""
+    def __post_init__(self) -> None:
+        """Check the arrays, `grade_names` and `notes`, and make the latter tuples."""
+        for name, n_axes in self._arrays.items():
+            object.__setattr__(self, name, finite_array(getattr(self, name), name, n_axes))
+
+        # texts
         if isinstance(self.grade_names, str):
             object.__setattr__(self, "grade_names", tuple(names_in(self.grade_names)))
         for name in ("grade_names", "notes"):

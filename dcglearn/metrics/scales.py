@@ -9,9 +9,6 @@ from collections.abc import Mapping
 class ScaleWarning(UserWarning):
     """A metric has gains for more grades than the data have: the two scales may not be the same.
 
-    `declared` holds the number of grades of each such metric, `n_grades` the data's number,
-    `fact` says what differs.
-
     See Also
     --------
     DCG.map_grades : Say which grade stands for which.
@@ -25,17 +22,6 @@ class ScaleWarning(UserWarning):
     >>> [warning.category.__name__ for warning in caught]
     ['ScaleWarning']
     """
-
-    def __init__(self, declared: Mapping[str, int], n_grades: int, data: str) -> None:
-        sizes = [f"{name} has gains for {grades_of(size)}" for name, size in declared.items()]
-        metrics = " and ".join(sizes)
-        self.declared, self.n_grades = dict(declared), n_grades
-        self.fact = f"{metrics}, but {data} has {grades_of(n_grades)}"
-        super().__init__(
-            f"{self.fact}; give DCG.map_grades the grade of the metric that each grade of the data "
-            "stands for, or give the data its n_grades if the scale is the same and its top grade "
-            "does not occur"
-        )
 
 
 def grades_of(n_grades: int) -> str:
@@ -54,4 +40,10 @@ def warn_of_scale(
     """
     larger = {name: size for name, size in declared.items() if size > n_grades}
     if larger:
-        warnings.warn(ScaleWarning(larger, n_grades, data), stacklevel=stacklevel + 1)
+        sizes = (f"{name} has gains for {grades_of(size)}" for name, size in larger.items())
+        message = (
+            f"{' and '.join(sizes)}, but {data} has {grades_of(n_grades)}; give DCG.map_grades the "
+            "grade of the metric that each grade of the data stands for, or give the data its "
+            "n_grades if the scale is the same and its top grade does not occur"
+        )
+        warnings.warn(message, ScaleWarning, stacklevel=stacklevel + 1)

@@ -75,10 +75,6 @@ class SmoothDiscount:
         value, slope = _fill_discounts(self.kind, self.numbers, flat)
         return value.reshape(ranks.shape)[()], slope.reshape(ranks.shape)[()]
 
-    def vector(self, depth: int) -> Floats:
-        """Return the values at ranks 1..depth."""
-        return self(np.arange(1.0, depth + 1))
-
 
 def _closed_form(c: Floats) -> tuple[int, list[float]] | None:
     """Return kind and numbers of the closed form that `c` is a multiple of, or None."""
@@ -115,11 +111,9 @@ def _strictly_decreasing(c: Floats) -> Floats:
 
 
 def _pieces(c: Floats) -> Floats:
-    """Return cubic pieces between ranks 1..K and the tail's factor, (K, 4), constant term first.
+    """Return cubic pieces between ranks 1..K and the tail's factor, (K, 4), constant term first."""
+    from scipy.interpolate import CubicHermiteSpline
 
-    SciPy's `CubicHermiteSpline` rounds them differently, so trained models would change in their
-    last bits.
-    """
     # the tail's factor
     depth = len(c)
     pieces = np.zeros((depth, 4))
@@ -134,8 +128,6 @@ def _pieces(c: Floats) -> Floats:
     slope[1:-1] = 2 * secant[:-1] * secant[1:] / (secant[:-1] + secant[1:])
     slope[-1] = max(-c[-1] / ((depth + 1) * math.log(depth + 1)), 3 * secant[-1])
 
-    # Hermite's cubics
-    pieces[:-1, 0], pieces[:-1, 1] = c[:-1], slope[:-1]
-    pieces[:-1, 2] = 3 * secant - 2 * slope[:-1] - slope[1:]
-    pieces[:-1, 3] = slope[:-1] + slope[1:] - 2 * secant
+    # Hermite's cubics, constant term first
+    pieces[:-1] = CubicHermiteSpline(np.arange(depth), c, slope).c[::-1].T
     return pieces

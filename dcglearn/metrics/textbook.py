@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Callable
 
 import numpy as np
 
@@ -68,27 +67,29 @@ def has_textbook_gains(gains: Floats) -> bool:
 
 def textbook_discounts(name: str, depth: int) -> Floats:
     """Return the discounts called `name` at ranks 1..K, shape (K,); see `DCG.standard`."""
-    # those without a number in the name
     ranks = np.arange(1.0, depth + 1)
-    closed: dict[str, Callable[[Floats], Floats]] = {
-        "flat": np.ones_like,
-        "log2": lambda r: 1 / np.log2(r + 1),
-        "reciprocal": lambda r: 1 / r,
-        "sqrt": lambda r: 1 / np.sqrt(r),
-        "linear": lambda r: (depth - r + 1) / depth,
-        "letor": lambda r: 1 / np.log2(np.maximum(r, 2)),
-    }
-    if name in closed:
-        return closed[name](ranks)
+    match name:
+        case "flat":
+            return np.ones(depth)
+        case "log2":
+            return 1 / np.log2(ranks + 1)
+        case "reciprocal":
+            return 1 / ranks
+        case "sqrt":
+            return 1 / np.sqrt(ranks)
+        case "linear":
+            return (depth - ranks + 1) / depth
+        case "letor":
+            return 1 / np.log2(np.maximum(ranks, 2))
 
     # rank-biased precision
-    match = re.fullmatch(r"rbp(0?\.\d+)", name)
-    if match is None or not 0 < float(match[1]) < 1:
+    patience = re.fullmatch(r"rbp(0?\.\d+)", name)
+    if patience is None or not 0 < float(patience[1]) < 1:
         raise InputError(
             f"discount {name!r} is not one of {', '.join(DISCOUNTS)}, letor, or rbpP with 0 < P < 1"
             + nearest(name, (*DISCOUNTS, "letor"))
         )
-    return float(match[1]) ** ranks
+    return float(patience[1]) ** ranks
 
 
 def is_metric_file(file_or_name: PathLike) -> bool:
@@ -97,9 +98,9 @@ def is_metric_file(file_or_name: PathLike) -> bool:
     It does if it is a path object, a file of this name exists, or it ends in ``.json``, contains a
     path separator, or is a file of the package, ``reader:NAME``.
     """
-    if isinstance(file_or_name, os.PathLike) or file_or_name.lower().endswith(".json"):
+    if isinstance(file_or_name, os.PathLike) or file_or_name.startswith(READER):
         return True
-    if file_or_name.startswith(READER):
+    if file_or_name.lower().endswith(".json"):
         return True
     # Path.is_file raises OSError for a name that is too long.
     return "/" in file_or_name or os.sep in file_or_name or os.path.isfile(file_or_name)  # noqa: PTH113

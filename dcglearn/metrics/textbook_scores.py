@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, frozen, graded_lists
-from dcglearn.metrics.dcg import DCG, textbook_dcgs
+from dcglearn.metrics.textbook import DISCOUNTS, GAINS, textbook_discounts, textbook_gains
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +18,6 @@ class TextbookDCGs:
     0; `discounts` have the shape (D, K), and M is G D.
     """
 
-    names: tuple[str, ...]
-    dcgs: tuple[DCG, ...]
     gains: Floats
     discounts: Floats
 
@@ -33,8 +31,7 @@ class TextbookDCGs:
 @cache
 def textbook_scores(n_grades: int, depth: int) -> TextbookDCGs:
     """Return the textbook DCGs for L grades and lists of K positions, to be scored at once."""
-    dcgs = textbook_dcgs(n_grades, depth)
-    gains = {name.partition("-")[0]: np.append(dcg.gains, 0.0) for name, dcg in dcgs.items()}
-    discounts = {name.partition("-")[2]: dcg.discounts for name, dcg in dcgs.items()}
-    rows, columns = (frozen(np.array([*values.values()])) for values in (gains, discounts))
-    return TextbookDCGs(tuple(dcgs), tuple(dcgs.values()), rows, columns)
+    gains = (textbook_gains(name, np.arange(float(n_grades))) for name in GAINS)
+    rows = [np.append(of_grades, 0.0) for of_grades in gains if of_grades.any()]
+    columns = [textbook_discounts(name, depth) for name in DISCOUNTS]
+    return TextbookDCGs(frozen(np.array(rows)), frozen(np.array(columns)))

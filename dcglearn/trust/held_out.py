@@ -15,7 +15,7 @@ from dcglearn.learning.fit import AnyFit, DirectLearner, Fit, fit_of, warn_of
 from dcglearn.learning.fit_utility import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
-from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.dcg import DCG, textbook_dcgs
 from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
 from dcglearn.metrics.textbook_scores import textbook_scores
 from dcglearn.reading.in_memory import as_preferences
@@ -259,9 +259,9 @@ def _compared(
 
 def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
     """Return the name of the textbook DCG that respects most of the preferences, and this."""
-    textbooks = textbook_scores(pairs.n_grades, pairs.depth)
-    best = int(np.argmax(pairs.verdicts(textbooks) @ pairs.weights))
-    return textbooks.names[best], textbooks.dcgs[best]
+    shape = pairs.n_grades, pairs.depth
+    best = int(np.argmax(pairs.verdicts(textbook_scores(*shape)) @ pairs.weights))
+    return [*textbook_dcgs(*shape).items()][best]
 
 
 def rows_of(names: Sequence[str], frame: HeldOut) -> tuple[Row, ...]:

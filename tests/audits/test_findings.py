@@ -162,7 +162,7 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
     words = " ".join(said(finding) for finding in answers(tossed).values())
     for claim in ("exact test", "judges name", "noise ceiling", "outside the", "err far more"):
         assert claim not in words
-    assert tossed.agreement.known == []
+    assert "error" not in tossed.agreement.table.columns
 
     # nothing that is known by the learned DCG
     with pytest.warns(UserWarning, match="better than a coin"):

@@ -16,10 +16,10 @@ from sklearn.metrics import dcg_score, ndcg_score
 
 import dcglearn as dl
 from dcglearn import DCG, compare_systems, evaluate, evaluate_arrays, read_judgements, read_runs
-from dcglearn.evaluation import ListUtility, textbook_list_metrics
+from dcglearn.evaluation import ListUtility
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.plots import forest_figure
-from tests.makers import noisy_runs, refused, write_trec
+from tests.makers import list_metrics, noisy_runs, refused, write_trec
 from tests.tables import table
 
 JUDGED = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"a": 2, "ü 1": 1}}
@@ -594,7 +594,7 @@ def test_textbook_metrics_of_lists_are_plain():
     assert evaluate(GRADED, {"mine": RANKED}, "RBP").metrics == ("RBP(p=0.8)@4",)
 
 
-NAMED = textbook_list_metrics(4, 3)
+NAMED = list_metrics(4, 3)
 NAMED |= {f"{name}@3": dcg for name, dcg in dl.textbook_dcgs(4, 3).items()}
 POLICIES = [{}, {"normalise": False}, {"ideal": "list"}, {"unjudged": "best"}, {"unjudged": "drop"}]
 
@@ -737,8 +737,8 @@ def test_bad_flat_arrays(change, words):
     refused(words, evaluate_arrays, **given)
 
 
-def test_all_textbook_list_metrics_are_evaluated_together():
-    metrics = textbook_list_metrics(4, 3)
+def test_all_metrics_of_lists_are_evaluated_together():
+    metrics = list_metrics(4, 3)
     found = evaluate(judgements=GRADED, runs=RANKED, metrics=metrics)
     assert list(found.metrics) == [*metrics]
     np.testing.assert_array_equal(

@@ -154,7 +154,7 @@ def random_draws(n):
     gains = np.sort(np.hstack([rng.random((n, 2)), np.zeros((n, 1)), np.ones((n, 1))]))
     discounts = np.sort(np.hstack([rng.random((n, 4)), np.ones((n, 1))]))[:, ::-1]
     judges = rng.random((4, n)) * np.array([[4], [1], [0.1], [0.2]])
-    return JudgeDraws(gains, discounts, *judges)
+    return JudgeDraws(gains, discounts, *judges, np.zeros(n))
 
 
 @table("n", [200, 1000])

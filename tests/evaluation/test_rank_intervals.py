@@ -131,7 +131,7 @@ def test_ranks_under_a_learned_metric_allow_for_its_log():
     close = np.tile([0, 0.3, 0.6, 1.0], (n, 1))
     tables = []
     for drawn, discounts in ((close, [1, 0.5]), (gains, [1, 0.5]), (1 - close, [1, 0.5])):
-        judge = (np.full(n, 4.0), np.zeros(n), np.zeros(n), np.zeros(n))
+        judge = (np.full(n, 4.0), *np.zeros((4, n)))
         draws = JudgeDraws(drawn, np.tile(discounts, (n, 1)), *judge)
         judges = dl.evaluation.Judges(4.0, largest=9, grades=(0, 1, 2, 3), draws=draws)
         metric = dl.DCG([0, 0.3, 0.6, 1.0], [1, 0.5], judges=judges)

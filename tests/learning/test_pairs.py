@@ -137,6 +137,7 @@ def test_sums_of_raters_are_finite_differences_and_add_to_the_whole(seed):
     pairs, points, _ = problem(seed)
     points = Points(*(x[:1] for x in vars(points).values()))
     sums, whole = pairs.sums_of_raters(points), pairs.sums(points, CURVATURE)
+    assert sums.loss.sum() == pytest.approx(whole.loss[0], rel=1e-12)
     np.testing.assert_allclose(sums.slopes.sum(axis=0), whole.slopes[0, -2:], atol=1e-9)
     np.testing.assert_allclose(sums.curvature.sum(axis=0), whole.joint[0, -2:, -2:], atol=1e-9)
 

@@ -49,7 +49,7 @@ def twin(loss, f, y, offsets):
         own = (
             loss._with_tail(stop - start)
             if isinstance(loss, LambdaRank)
-            else loss._discount.vector(stop - start)
+            else loss._discount(np.arange(1.0, stop - start + 1))
         )
         c = [d / 2 + max(own) / 2 / math.log2(r + 2) for r, d in enumerate(own)]
         factor = loss._factors(

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn import DCG
-from dcglearn.evaluation import ListUtility, textbook_list_metrics
+from dcglearn.evaluation import ListUtility
 from dcglearn.metrics.names import metric_name
-from tests.makers import refused
+from dcglearn.metrics.reading import read_metric
+from tests.makers import list_metrics, refused
 from tests.tables import table
 
 EXAMPLE = ListUtility([0, 0.4, 0.9, 1], DCG.standard(4, 3).discounts, stops=[0, 0, 1, 1])
@@ -150,9 +151,8 @@ def test_shorter_and_deeper_lists_and_unknown_grades():
         )
 
 
-def test_textbook_metrics_of_lists_by_name():
-    metrics = textbook_list_metrics(5, 10)
-    assert len(metrics) == 21 and "BestGradeRank@10" in metrics
+def test_metrics_of_lists_by_name():
+    metrics = list_metrics(5, 10)
     assert isinstance(metrics["ERR@10"], ListUtility)
     assert isinstance(metrics["RBP(p=0.8)@10"], DCG)
     for name, found in metrics.items():
@@ -162,16 +162,15 @@ def test_textbook_metrics_of_lists_by_name():
 
 @table(
     ("word", "message"),
-    [
-        ("ERR(p=1)", "no parameter"),
-        ("RBP(T=1)", "has the parameters p"),
-        ("RBP(p=1)", "between 0 and 1"),
-        ("RBP(p=0)", "between 0 and 1"),
-        ("ERR@0", "depth"),
-    ],
+    [("RBP(p=1)", "between 0 and 1"), ("RBP(p=0)", "between 0 and 1"), ("ERR@0", "depth")],
 )
 def test_names_that_mean_nothing_are_refused(word, message):
     refused(message, metric_name, word)
+
+
+@table("word", ["ERR(p=1)", "RBP(T=1)"])
+def test_parameters_that_a_metric_has_not_are_refused(word):
+    refused("neither a file nor GAIN-DISCOUNT", read_metric, word, 3, 3)
 
 
 def test_a_name_without_a_depth_needs_one():

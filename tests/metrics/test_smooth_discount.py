@@ -47,7 +47,9 @@ def test_it_is_positive_falls_by_its_slope_and_goes_through_its_knots_at_any_sca
     assert (value > 0).all()
     assert (slope < 0).all()
     assert (np.diff(value) < 0).all()
-    np.testing.assert_allclose(smooth.vector(len(c)), smooth.knots, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        smooth(np.arange(1.0, len(c) + 1)), smooth.knots, rtol=1e-12, atol=1e-13
+    )
     np.testing.assert_allclose(
         SmoothDiscount.of(factor * np.array(c))(FINE), factor * value, rtol=1e-9
     )
@@ -107,7 +109,7 @@ def test_the_tail_is_that_of_log2():
 def test_every_textbook_discount_is_met_at_whole_ranks(name):
     c = textbook_discounts(name, 10)
     np.testing.assert_allclose(
-        SmoothDiscount.of(c).vector(10), c, atol=TILT if name == "flat" else 1e-14
+        SmoothDiscount.of(c)(np.arange(1.0, 11)), c, atol=TILT if name == "flat" else 1e-14
     )
 
 

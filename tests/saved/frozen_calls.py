@@ -261,10 +261,8 @@ def ceiling() -> dict[str, Any]:
 def agreement_of_raters(log: dl.Preferences) -> dict[str, Any]:
     """Return how far raters agree, and the error of each."""
     found = dl.rater_agreement(log)
-    values: dict[str, Any] = {}
-    for name in ("nominal", "ordinal", "consistency"):
-        values |= numbers(getattr(found, name), name)
-    return values | numbers(found.table, "raters") | parts(found, "n_units", "both_ways")
+    alpha = {"value": found.alpha, "low": found.low, "high": found.high}
+    return numbers(alpha, "nominal") | numbers(found.table, "raters") | parts(found, "n_units")
 
 
 def recurring(swapped: bool = False) -> dl.Preferences:
@@ -367,8 +365,9 @@ def standard() -> dict[str, Any]:
 
 def metrics_of_lists() -> dict[str, Any]:
     """Return the textbook metrics of lists, by family and name."""
-    found = dl.evaluation.textbook_list_metrics(5, 6)
-    return {f"{re.split('[@(]', name)[0]} {name}": metric for name, metric in found.items()}
+    patience = [f"RBP(p={i / 20:g})" for i in range(2, 20)]
+    words = (f"{word}@6" for word in ("ERR", *patience, "BestGrade", "BestGradeRank"))
+    return {f"{re.split('[@(]', word)[0]} {word}": dl.metric(word, 5) for word in words}
 
 
 def of_lists() -> dict[str, Any]:
