@@ -180,15 +180,10 @@ def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tu
 
 
 def nearest_monotone(weights: Floats) -> Floats:
-    """Return the nearest W whose rows do not fall: isotonic regression by max-min."""
-    width = weights.shape[1]
-    sums = np.cumsum(weights, axis=1)
-    before = sums - weights
-    size = np.arange(width) - np.arange(width)[:, None] + 1
-    means = (sums[:, None, :] - before[:, :, None]) / np.maximum(size, 1)
-    means[:, np.arange(width), np.arange(width)] = weights
-    least = np.minimum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
-    return np.where(size > 0, least, -np.inf).max(axis=1)
+    """Return the nearest W whose rows do not fall, by isotonic regression."""
+    from scipy.optimize import isotonic_regression
+
+    return np.array([isotonic_regression(row).x for row in weights])
 
 
 def _objective(sums: PairSums, weights: Floats, C: float) -> float:
