@@ -198,16 +198,13 @@ def _newton_step(
     hessian = 2 * np.eye(weights.size) + 2 * C * curvature
     gradient = 2 * weights - 2 * C * moment
 
-    # in the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for
+    # in the increments delta, W[k, l] = sum_{j <= l} delta[j, k], the cone is delta[j, k] >= 0 for
     # j >= 1
-    increments = np.diff(weights, axis=1, prepend=0.0)
-    bounded = monotone & (np.arange(n_grades) > 0)
-    lower = np.where(bounded, -increments, -np.inf)
-    blocks = _sums_above(_sums_above(hessian.reshape(depth, n_grades, depth, n_grades), 1), 3)
-    step = bounded_minimum(
-        blocks.reshape(hessian.shape), _sums_above(gradient, 1).ravel(), lower.ravel()
-    )
-    return np.cumsum(step.reshape(weights.shape), axis=1)
+    blocks = hessian.reshape(depth, n_grades, depth, n_grades).transpose(1, 0, 3, 2)
+    blocks = _sums_above(_sums_above(blocks, 0), 2)
+    lower = -np.diff(weights).T.ravel() if monotone else np.zeros(0)
+    step = bounded_minimum(blocks.reshape(hessian.shape), _sums_above(gradient.T, 0).ravel(), lower)
+    return np.cumsum(step.reshape(n_grades, depth), axis=0).T
 
 
 def _sums_above(array: Floats, axis: int) -> Floats:
@@ -216,28 +213,23 @@ def _sums_above(array: Floats, axis: int) -> Floats:
 
 
 def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
-    """Return the x, shape (p,), that minimises ``x'Hx/2 + g'x`` subject to ``x >= lower``.
+    """Return the x, (p,), that minimises ``x'Hx/2 + g'x``, its last entries at least `lower`, (m,).
 
-    H is positive definite; `lower` is ``-inf`` where there is no bound. With ``R'R = H``, x
-    minimises ``|R x + R^-T g|``; as R is triangular, the variables without a bound, which come
-    first, make their rows zero whatever the others are. These are found by nonnegative least
-    squares (Lawson and Hanson 1974).
+    H is positive definite. With ``R'R = H``, x minimises ``|R x + R^-T g|``; as R is triangular,
+    the first p - m entries make their rows zero whatever the others are. These are found by
+    nonnegative least squares (Lawson and Hanson 1974).
     """
     from scipy.linalg import cholesky, solve_triangular
     from scipy.optimize import nnls
 
-    # variables without a bound first
-    order = np.argsort(np.isfinite(lower), kind="stable")
-    n_free = int(np.isinf(lower).sum())
-    root = cholesky(hessian[np.ix_(order, order)])
-    target = -solve_triangular(root, gradient[order], trans="T")
+    root = cholesky(hessian)
+    target = -solve_triangular(root, gradient, trans="T")
 
-    # those with a bound, above it
-    x = np.where(np.isfinite(lower), lower, 0.0)[order]
-    if n_free < len(x):
+    # entries with a bound, above it, then those without
+    n_free = len(gradient) - len(lower)
+    bounded = lower
+    if len(lower):
         rows = root[n_free:, n_free:]
-        x[n_free:] += nnls(rows, target[n_free:] - rows @ x[n_free:])[0]
-    x[:n_free] = solve_triangular(
-        root[:n_free, :n_free], target[:n_free] - root[:n_free, n_free:] @ x[n_free:]
-    )
-    return x[np.argsort(order)]
+        bounded = lower + nnls(rows, target[n_free:] - rows @ lower)[0]
+    rest = target[:n_free] - root[:n_free, n_free:] @ bounded
+    return np.append(solve_triangular(root[:n_free, :n_free], rest), bounded)
