@@ -267,32 +267,24 @@ def warn_of(fit: AnyFit, unconverged: type[Warning] = UserWarning, stacklevel: i
         warnings.warn(fit.unconverged, unconverged, stacklevel=stacklevel)
 
 
-def fit_log(log: PreferencePairs, options: DCGOptions, start: Fit | DCG | None = None) -> Fit:
+def fit_log(log: PreferencePairs, options: DCGOptions) -> Fit:
     """Return the fit of gains, discounts and judges to a log; see `fit_dcg`."""
     log = log.rescaled(options.n_grades, options.depth)
     options.check(log.n_grades, graded=log.graded)
     pairs = pairs_of(log, by_rater=options.loss == "robust")
-    return fit_dcg(pairs, options, start)
+    return fit_dcg(pairs, options)
 
 
-def fit_dcg(
-    pairs: PairSource,
-    options: DCGOptions,
-    start: Fit | DCG | None = None,
-    *,
-    independent: bool = False,
-) -> Fit:
+def fit_dcg(pairs: PairSource, options: DCGOptions, *, independent: bool = False) -> Fit:
     """Return the fit of gains, discounts and judges to pairs.
 
-    It descends from many starts, or from the `start` alone: another fit, or a DCG; by default that
-    of the options. Judgements that are `independent` all count, however few their lists. Raise
-    InputError if a parameter does not suit the log.
+    Judgements that are `independent` all count, however few their lists. Raise InputError if a
+    parameter does not suit the log.
     """
     facts: Facts = pairs.facts
     shape = facts.n_grades, facts.depth
     options = options.plain
-    prior, given = options.metric("prior", *shape), options.metric("start", *shape)
-    start = given if start is None else start
+    prior, start = options.metric("prior", *shape), options.metric("start", *shape)
 
     # repeated lists make judgements depend on each other
     total = pairs.total_weight
@@ -303,21 +295,16 @@ def fit_dcg(
         )
     n_effective = total if independent else min(total, float(facts.n_lists))
 
-    # the lowest end, from nearby or from all starts; equal judgements are summed once
+    # equal judgements are summed once
     with one_blas_thread():
         model = _model(pairs, options, prior)
         searched = pairs.distinct() if isinstance(pairs, Pairs) else pairs
         function = Objective(model, searched, n_effective / total)
-        if start is None:
-            function, end = _fitted(function, known_starts(model))
-        else:
-            function, end = _fitted(*_warm_start(function, facts, start), searches=0)
+        function, end = _fitted(function, known_starts(model, start))
         theta = end.theta[end.best]
 
-        # folds have many warm fits
-        level = logging.INFO if start is None else logging.DEBUG
         message = "%s loss: objective %.6g, the log counts as %.0f judgements"
-        _LOG.log(level, message, options.loss, end.value, n_effective)
+        _LOG.info(message, options.loss, end.value, n_effective)
 
     points = function.model.points(theta[None])
     n_free = model.n_grades - 2 + model.depth
@@ -340,20 +327,14 @@ def fit_dcg(
     )
 
 
-def _fitted(
-    function: Objective, starts: Sequence[Floats], *, searches: int = SEARCHES
-) -> tuple[Objective, Ends]:
+def _fitted(function: Objective, starts: Sequence[Floats]) -> tuple[Objective, Ends]:
     """Return the objective with the raters that fit best, and the lowest end.
 
     Curves and raters are fitted in turn, until the objective does not fall any more: first with
     searches from all starts, then from where the last round ended.
     """
     # the curves, with raters who are alike
-    bounds = function.model.bounds
-    if searches:
-        end = search(function, starts)
-    else:
-        end = descend(function, np.concatenate(starts), bounds)
+    end = search(function, starts)
     if function.model.own.shape[1] == 1:
         return function, end
 
@@ -361,44 +342,29 @@ def _fitted(
     for i in range(ROUNDS):
         before = end.value
         function, theta = with_raters(function, end.theta[end.best])
-        if i < searches - 1:
+        if i < SEARCHES - 1:
             first, *others = starts
             end = search(function, [np.vstack([theta, first]), *others])
         else:
-            end = descend(function, theta[None], bounds)
+            end = descend(function, theta[None], function.model.bounds)
             if before - end.value < 1e-9 * (1 + abs(before)):
                 break
     return function, end
 
 
-def known_starts(model: Model) -> list[Floats]:
-    """Return all starts by softness, (S, p): curves, textbooks and the prior's target."""
+def known_starts(model: Model, start: DCG | None = None) -> list[Floats]:
+    """Return all starts by softness, (S, p): curves, textbooks and the prior's target.
+
+    A metric to start from is the only one.
+    """
     known = known_curves(model.n_grades, model.depth, model.falling)
     empty = np.zeros(len(known))
-    if model.target is not None:
+    if start is not None:
+        known = log_curves(start.gains, start.discounts, falling=model.falling)[None]
+        empty = np.array([empty_gain(start.gains)])
+    elif model.target is not None:
         known, empty = np.vstack([known, model.target]), np.append(empty, model.empty)
     return [model.starts(known, softer, empty) for softer in SOFTER]
-
-
-def _warm_start(
-    function: Objective, facts: Facts, start: Fit | DCG
-) -> tuple[Objective, list[Floats]]:
-    """Return the objective and the starts, (S, p), from a fit, with its judges, or from a DCG."""
-    model = function.model
-    if isinstance(start, DCG):
-        metric = log_curves(start.gains, start.discounts, falling=model.falling)[None]
-        empty = empty_gain(start.gains)
-        return function, [model.starts(metric, softer, empty) for softer in SOFTER]
-
-    # a fit of another kind of log has other parameters
-    if start.model.places != model.places:
-        return _warm_start(function, facts, start.dcg)
-    if facts.raters:
-        # a rater who is new is like the common judge
-        known = dict(zip(start.raters, start.model.own.T, strict=False))
-        own = np.stack([known.get(name, np.zeros(2)) for name in facts.raters], axis=1)
-        model = replace(model, own=own)
-    return replace(function, model=model), [start.theta[None]]
 
 
 def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:

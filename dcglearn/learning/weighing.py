@@ -81,7 +81,7 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
     fits = {FREE: fit}
     if LLM in metrics:
         options = replace(fit.options, prior=metrics[LLM], llm=None)
-        fits[NEAR_LLM] = fit_dcg(fit.pairs, options, metrics[LLM])
+        fits[NEAR_LLM] = fit_dcg(fit.pairs, options)
 
     # their weights
     with one_blas_thread():

@@ -58,16 +58,17 @@ def influence(log: PreferencePairs, fit: Fit, place: int) -> Floats:
 
 
 def refitted(log: PreferencePairs, fit: Fit) -> Fit:
-    """Return the fit to a part of its log, from where it ended, with its members' weights."""
-    return weighed(fit_log(log, fit.form, fit), held=[member.weight for member in fit.members])
+    """Return the fit to a part of its log, from its free curves, with its members' weights."""
+    again = fit_log(log, replace(fit.form, start=fit.free))
+    return weighed(again, held=[member.weight for member in fit.members])
 
 
 def influence_of_raters(log: PreferencePairs, fit: Fit) -> dict[str, Floats]:
     """Return gains and discounts of the whole log minus those without each rater, shape (L + K,).
 
     The largest difference comes first. At most ten raters, those with the most judgements, are left
-    out in turn, by fits from that of the whole log; the weights of free curves are held. A rater
-    without whom nothing can be learned is left out of the result.
+    out in turn; the weights of free curves are held. A rater without whom nothing can be learned is
+    left out of the result.
     """
     if log.rater is None:
         return {}

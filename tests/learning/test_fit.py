@@ -10,7 +10,6 @@ from dcglearn.learning.curves import Model
 from dcglearn.learning.fit import (
     _fitted,
     _unconverged,
-    _warm_start,
     fit_dcg,
     fit_log,
     known_starts,
@@ -62,7 +61,7 @@ def test_gains_rise_discounts_fall_and_no_textbook_is_a_better_start(loss):
     for name, dcg in textbook_dcgs(5, 10).items():
         there = fit_log(log, DCGOptions(loss, start=name))
         assert fit.objective <= there.objective + 1e-6
-        same(there, fit_log(log, DCGOptions(loss), dcg))
+        same(there, fit_log(log, DCGOptions(loss, start=dcg)))
 
 
 def test_the_fit_is_that_of_its_parameters():
@@ -163,10 +162,9 @@ def test_the_typical_difference_counts_weights():
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_optimum_is_a_start_that_stays(loss):
-    cold = fit_log(judged(150), DCGOptions(loss))
-    warm = fit_log(judged(150), DCGOptions(loss), cold)
-    assert warm.n_iter <= 2
-    same(warm, cold, atol=2e-4)
+    log = judged(150)
+    cold = fit_log(log, DCGOptions(loss))
+    same(fit_log(log, DCGOptions(loss, start=cold.dcg)), cold, atol=2e-4)
 
 
 def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(tmp_path):
@@ -175,31 +173,18 @@ def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(tmp_pa
     more = Preferences(*(np.concatenate([x, y[:1]]) for x, y in ends))
     cold = fit_log(more, DCGOptions())
     fit.dcg.save(tmp_path / "dcg.json")
-    for start in (fit, fit.dcg):
-        assert fit_log(more, DCGOptions(), start).objective == pytest.approx(cold.objective)
-    of_file = fit_log(more, DCGOptions(start=tmp_path / "dcg.json"))
-    assert of_file.objective == pytest.approx(cold.objective)
+    for start in (fit.dcg, tmp_path / "dcg.json"):
+        warm = fit_log(more, DCGOptions(start=start))
+        assert warm.objective == pytest.approx(cold.objective)
 
 
-def test_judges_of_a_start_are_found_by_name():
-    log = judged(200)
-    fit = fit_log(log, DCGOptions())
-    before = fit.model
-    names = {"ann": "bob", "bob": "new", "eve": "ann"}
-    pairs = pairs_of(log.changed(rater=np.array([names[name] for name in log.rater])))
-    function, (thetas,) = _warm_start(replace(fit.function, pairs=pairs), pairs.facts, fit)
-    np.testing.assert_array_equal(thetas, fit.theta[None])
-    ann, bob, _ = before.own.T
-    np.testing.assert_array_equal(function.model.own.T, [ann, bob, np.zeros(2)])
-
-    # of a log of one judge, or without ties, the curves alone are taken over
-    one = fit_log(log.changed(rater=None), DCGOptions())
-    function, (thetas,) = _warm_start(replace(fit.function, pairs=pairs), pairs.facts, one)
-    assert not function.model.own.any() and function.model.own.shape == (2, 3)
-    plain = fit_log(LOG, DCGOptions())
-    _, starts = _warm_start(fit.function, fit.facts, plain)
-    of_dcg = _warm_start(fit.function, fit.facts, plain.dcg)[1]
-    assert [x.tolist() for x in starts] == [x.tolist() for x in of_dcg]
+def test_a_start_is_the_only_one():
+    model = Model(10, 5)
+    flat = DCG(np.arange(5.0), np.linspace(1, 0.9, 10))
+    starts = known_starts(model, flat)
+    assert [len(thetas) for thetas in starts] == [1, 1, 1]
+    for thetas in starts:
+        np.testing.assert_allclose(model.points(thetas).dcg.discounts, flat.discounts)
 
 
 def test_a_fit_to_other_pairs_of_the_same_raters_is_no_higher_than_from_all_starts():
