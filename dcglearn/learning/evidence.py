@@ -17,7 +17,7 @@ import numpy as np
 
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Indices
-from dcglearn.learning.curves import with_curves
+from dcglearn.learning.curves import log_metric
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import SLOPES, SMALL, VALUE, Pairs
 from dcglearn.learning.search import descend
@@ -106,11 +106,10 @@ def fixed_population(
     repeat with the period 1.
     """
     # the metrics' parameters, and those of the judges
-    model, at = objective.model, objective.model.places
-    nothing = np.zeros(at.n)
-    known = np.array([with_curves(model, nothing, dcg) for dcg in metrics])
+    model, judges = objective.model, objective.model.of_judges
+    curves = np.array([log_metric(dcg, falling=model.falling) for dcg in metrics])
+    known = model.with_metrics(np.zeros(model.places.n), curves)
     ends = np.cumsum(shares / shares.sum())
-    judges = np.r_[at.sharpness, at.error, at.bias, at.thresholds]
 
     # their prior
     linear = model.prior.linear[:, judges]

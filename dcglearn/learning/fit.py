@@ -15,7 +15,7 @@ import numpy as np
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import EMPTY, Counts, Fields, Floats, InputError
-from dcglearn.learning.curves import Model, empty_gain, known_curves, log_curves
+from dcglearn.learning.curves import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.judgement_kernel import chances
 from dcglearn.learning.objective import Objective, PairSource
@@ -357,25 +357,20 @@ def known_starts(model: Model, start: DCG | None = None) -> list[Floats]:
 
     A metric to start from is the only one.
     """
-    known = known_curves(model.n_grades, model.depth, model.falling)
-    empty = np.zeros(len(known))
+    falling, free = model.falling, model.power is None
     if start is not None:
-        known = log_curves(start.gains, start.discounts, falling=model.falling)[None]
-        empty = np.array([empty_gain(start.gains)])
-    elif model.target is not None:
-        known, empty = np.vstack([known, model.target]), np.append(empty, model.empty)
-    return [model.starts(known, softer, empty) for softer in SOFTER]
+        known = log_metric(start, falling=falling)[None]
+    else:
+        known = known_metrics(model.n_grades, model.depth, falling, POWERS if free else (0.0,))
+        if model.target is not None:
+            known = np.vstack([known, model.target])
+    return [model.starts(known, softer) for softer in SOFTER]
 
 
 def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
     """Return the model of a log."""
     facts: Facts = pairs.facts
     falling = options.discounts == "falling"
-    target = None
-    empty = 0.0
-    if prior is not None:
-        target = log_curves(prior.gains, prior.discounts, falling=falling)
-        empty = empty_gain(prior.gains)
 
     # an empty place alone can be worth nothing where lists differ in length
     zero = options.zero if isinstance(options.zero, int) else 0
@@ -395,8 +390,7 @@ def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
         # the prior
         ridge=float(options.ridge),
         centre=log_sharpness(pairs.thinned(4096), prior, MIDDLE if power is None else power),
-        target=target,
-        empty=empty,
+        target=None if prior is None else log_metric(prior, falling=falling),
         # what is fixed
         zero=zero,
         falling=falling,

@@ -89,7 +89,7 @@ def search(whole: Objective, starts: Sequence[Floats]) -> Ends:
 
     # on larger samples from where the last descents ended
     for objective in counted(objectives[1:], "larger samples"):
-        softer = whole.model.sharpened(ends.theta[[ends.best]], SOFTENED)
+        softer = whole.model.sharpened(ends.theta[ends.best], SOFTENED)
         ends = descend(objective, objective.lowest(softer, 1), bounds)
 
     if not np.isfinite(ends.value):

@@ -16,7 +16,7 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.curves import empty_gain, with_curves
+from dcglearn.learning.curves import log_metric
 from dcglearn.learning.evidence import fixed_population, free_population, laplace_evidence, sampled
 from dcglearn.learning.fit import FREE, LLM, NEAR_LLM, OF_LENGTH, PRIOR, Fit, Member, fit_dcg
 from dcglearn.learning.objective import Objective, PairSource
@@ -96,7 +96,7 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
 
         # the judges that fit best with the mean
         mean = mean_dcg(members)
-        theta = with_curves(model, fit.theta, mean)
+        theta = model.with_metrics(fit.theta, log_metric(mean, falling=model.falling)[None])[0]
         points = model.points(judged(sampled(fit.function), theta))
 
     return replace(
@@ -141,12 +141,10 @@ def _weights(
 
 def judged(objective: Objective, theta: Floats) -> Floats:
     """Return parameters, shape (1, p), with the judges that fit best with the curves of theta."""
-    low, high = (end.copy() for end in objective.model.bounds)
-
-    # the curves, and the gain of an empty place, stay
-    at = objective.model.places
-    of_curves = np.r_[: at.delta.stop, at.empty, at.power]
-    low[of_curves] = high[of_curves] = np.clip(theta, low, high)[of_curves]
+    ends = np.tile(np.clip(theta, *objective.model.bounds), (2, 1))
+    judges = objective.model.of_judges
+    ends[:, judges] = np.array(objective.model.bounds)[:, judges]
+    low, high = ends
     return descend(objective, theta[None], (low, high), max_steps=50, tol=1e-6).theta
 
 
@@ -156,7 +154,7 @@ def zeroed(dcg: DCG, zero: int) -> DCG:
     If `zero` is beyond the last grade, the gain of an empty place is 0.
     """
     metric = dcg.normalised()
-    nothing = metric.gains[zero] if zero < dcg.n_grades else empty_gain(dcg.gains)
+    nothing = metric.gains[zero] if zero < dcg.n_grades else log_metric(dcg)[-2]
     return replace(metric, gains=metric.gains - nothing)
 
 

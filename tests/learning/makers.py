@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from dcglearn.learning.curves import Model, log_curves
+from dcglearn.learning.curves import Model, log_metric
 from dcglearn.learning.pairs import SLOPES, Pairs, Points
+from dcglearn.metrics.dcg import DCG
 
 EVERY_KIND = range(24)
 """Seeds of `random_pairs` and `random_model`, over which each kind of log and model occurs."""
@@ -65,7 +66,7 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
     target = None
     if rng.integers(2):
         discounts = np.sort(rng.exponential(1, depth))[::-1]
-        target = log_curves(np.cumsum(rng.exponential(1, n_grades)), discounts)
+        target = log_metric(DCG(np.cumsum(rng.exponential(1, n_grades)), discounts))
     with_errors, sided = rng.random(2) < 0.7
     model = Model(
         depth,
@@ -79,7 +80,6 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
         ridge=rng.choice([0.0, 1.0, 10.0]),
         target=target,
         zero=rng.choice([0, 1, n_grades]),
-        empty=0.2,
         falling=bool(rng.integers(2)),
         power=rng.choice([0.0, 0.7, None]),
     )

@@ -203,7 +203,7 @@ def test_a_descent_that_stops_short_says_so():
     log = random_log(100, noise=0.3)
     model = Model(10, 5)
     objective = Objective(model, pairs_of(log), 1.0)
-    start = model.starts(np.zeros((1, 13)))
+    start = model.starts(np.zeros((1, 15)))
     assert "stopped after 2 iterations" in _unconverged(
         descend(objective, start, model.bounds, max_steps=2)
     )
