@@ -162,11 +162,6 @@ class Fit:
         return self.facts.raters
 
     @property
-    def ties(self) -> bool:
-        """Whether the log holds ties."""
-        return self.facts.ties
-
-    @property
     def visible(self) -> Visibility:
         """What the log can and cannot tell."""
         return self.facts.visible
@@ -205,7 +200,7 @@ class Fit:
     @property
     def tie_threshold(self) -> float:
         """Utility difference up to which ties are likely, in units of the noise; 0 without ties."""
-        return float(self.points.thresholds[0, 1]) if self.ties else 0.0
+        return float(self.points.thresholds[0, 1])
 
     @cached_property
     def wrong_share(self) -> float:

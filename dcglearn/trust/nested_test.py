@@ -16,10 +16,10 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.fit import Fit
 from dcglearn.learning.pairs import Pairs
-from dcglearn.learning.posterior import Posterior
 from dcglearn.learning.wrong_verdicts import wrong_chances
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, size_of
+from dcglearn.trust.judge_draws import drawn
 from dcglearn.trust.resampling import is_whole
 
 FALSE_POSITIVE_RATE = 0.05
@@ -127,7 +127,7 @@ def blunter_draws(fit: Fit, alike: float, n: int, random_state: int) -> Floats:
     model = replace(fit.model, centre=fit.model.centre - np.log(10.0))
     pairs = fit.pairs.changed(weight=weight)
     function = replace(fit.function, model=model, pairs=pairs, share=share)
-    return Posterior.of(replace(fit, function=function), n, random_state).thetas
+    return drawn(replace(fit, function=function), n, random_state)
 
 
 def simulated(fit: Fit, alike: float, theta: Floats, rng: np.random.Generator) -> Pairs:
