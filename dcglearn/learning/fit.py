@@ -14,7 +14,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import EMPTY, Counts, Fields, Floats, InputError
+from dcglearn.foundation.validation import Counts, Fields, Floats, InputError
 from dcglearn.learning.curves import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.judgement_kernel import chances
@@ -363,7 +363,7 @@ def known_starts(model: Model, start: DCG | None = None) -> list[Floats]:
 
 
 def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
-    """Return the model of a log."""
+    """Return the model of a log, in which a typical pair differs by 100 times the judges' noise."""
     facts: Facts = pairs.facts
     falling = options.discounts == "falling"
 
@@ -371,38 +371,33 @@ def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
     zero = options.zero if isinstance(options.zero, int) else 0
     if options.zero == "none" and facts.n_empty[1]:
         zero = facts.n_grades
-    power = None if isinstance(options.power, str) else float(options.power)
 
-    robust = options.loss == "robust"
-    return Model(
+    model = Model(
         facts.depth,
         facts.n_grades,
-        robust,
+        options.loss == "robust",
         facts.n_levels,
         facts.ties,
         facts.sided,
         np.zeros((2, len(facts.raters) or 1)),
         # the prior
         ridge=float(options.ridge),
-        centre=log_sharpness(pairs.thinned(4096), prior, MIDDLE if power is None else power),
+        centre=0.0,
         target=None if prior is None else log_metric(prior, falling=falling),
         # what is fixed
         zero=zero,
         falling=falling,
-        power=power,
+        power=None if isinstance(options.power, str) else float(options.power),
     )
 
-
-def log_sharpness(sample: Pairs, prior: DCG | None, power: float) -> float:
-    """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
-    assert sample.facts is not None
-    shape = sample.facts.n_grades, sample.facts.depth
-    reference = replace(DCG.standard(*shape) if prior is None else prior, power=power)
-    size = float(reference.discounts.sum() * np.ptp(reference.gains))
-    sides = sample.first, sample.second
-    first, second = (reference.score(np.where(lists < 0, EMPTY, lists)) for lists in sides)
-    typical = np.sqrt(np.average((first - second) ** 2, weights=sample.weights)) / size
-    return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
+    # the typical difference under the prior's or the usual curves
+    usual = DCG.standard(facts.n_grades, facts.depth) if prior is None else prior
+    usual = replace(usual, power=MIDDLE)
+    start = model.starts(log_metric(usual, falling=falling)[None])
+    sample = pairs.thinned(4096)
+    gaps = sample.differences(model.points(start))[0]
+    typical = float(np.sqrt(np.average(gaps**2, weights=sample.weights)))
+    return replace(model, centre=float(np.log(100.0 / (typical or 0.1))))
 
 
 def _notes(facts: Facts, zero: int | str) -> tuple[str, ...]:

@@ -20,15 +20,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.added import AddedByField, Tally
 from dcglearn.foundation.threads import over_chunks
-from dcglearn.foundation.validation import (
-    EMPTY,
-    MAX_GRADES,
-    UNKNOWN,
-    Counts,
-    Floats,
-    Grades,
-    Indices,
-)
+from dcglearn.foundation.validation import EMPTY, Counts, Floats, Grades, Indices
 from dcglearn.kernels.library import function
 from dcglearn.learning.judgement_kernel import verdicts
 from dcglearn.learning.usable_pairs import learnable
@@ -371,9 +363,7 @@ def coded(log: PreferencePairs, facts: Facts) -> Pairs:
 
 def known_or_none(lists: Grades) -> Grades:
     """Return lists as learning takes them: unknown grades count as the worst, -1 is no result."""
-    codes = np.arange(MAX_GRADES + 2).astype(np.int8)
-    codes[[EMPTY, UNKNOWN]] = -1, 0
-    return np.ascontiguousarray(codes[lists] if lists.min(initial=0) < 0 else lists)
+    return np.ascontiguousarray(np.where(lists == EMPTY, -1, np.maximum(lists, 0)))
 
 
 def _strength(log: PreferencePairs) -> Floats | None:

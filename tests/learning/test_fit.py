@@ -7,14 +7,7 @@ import pytest
 
 from dcglearn import DCG, Preferences, textbook_dcgs
 from dcglearn.learning.curves import Model
-from dcglearn.learning.fit import (
-    _fitted,
-    _unconverged,
-    fit_dcg,
-    fit_log,
-    known_starts,
-    log_sharpness,
-)
+from dcglearn.learning.fit import _fitted, _model, _unconverged, fit_dcg, fit_log, known_starts
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import pairs_of
@@ -152,7 +145,8 @@ def test_the_typical_difference_counts_weights():
     log = judged(50)
     heavy = log.changed(weight=np.where(np.arange(50) < 25, 3.0, 1.0))
     lines = log[np.concatenate([np.arange(50), *[np.arange(25)] * 2])]
-    centres = [log_sharpness(pairs_of(x), None, 0.0) for x in (heavy, lines, log)]
+    options = DCGOptions().plain
+    centres = [_model(pairs_of(x), options, None).centre for x in (heavy, lines, log)]
     assert centres[0] == pytest.approx(centres[1], rel=1e-12)
     assert centres[0] != pytest.approx(centres[2], rel=1e-6)
 
