@@ -395,7 +395,7 @@ def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
     usual = replace(usual, power=MIDDLE)
     start = model.starts(log_metric(usual, falling=falling)[None])
     sample = pairs.thinned(4096)
-    gaps = sample.differences(model.points(start))[0]
+    gaps = sample.differences(model.points(start))
     typical = float(np.sqrt(np.average(gaps**2, weights=sample.weights)))
     return replace(model, centre=float(np.log(100.0 / (typical or 0.1))))
 

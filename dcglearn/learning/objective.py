@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, Indices
+from dcglearn.foundation.validation import Floats
 from dcglearn.kernels.library import function
 from dcglearn.learning.curves import Model
 from dcglearn.learning.pairs import CURVATURE, VALUE, LossSums, Pairs, Points, RaterSums
@@ -48,23 +48,12 @@ class PairSource(Protocol):
         """Return about `n` judgements that stand for all, in memory."""
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(NamedTuple):
     """A function near B points: values (B,), gradients (B, p) and Hessians (B, p, p)."""
 
     value: Floats
     gradient: Floats
     hessian: Floats
-
-    def at(self, index: Indices | list[int]) -> Local:
-        """Return the function near some of the points."""
-        return Local(self.value[index], self.gradient[index], self.hessian[index])
-
-    def take(self, index: Indices, others: Local) -> None:
-        """Put the function near as many others in the place of some of the points."""
-        self.value[index] = others.value
-        self.gradient[index] = others.gradient
-        self.hessian[index] = others.hessian
 
 
 @dataclass(frozen=True)

@@ -93,13 +93,11 @@ class Points:
         return DCG(gains[0], discounts[0], power=self.powers[0])
 
     def values(self, lists: Grades) -> Floats:
-        """Return the values of m lists, (B, m)."""
-        gains = np.pad(self.gains, [(0, 0), (0, 1)])  # the last is that of -1, no result
-        values = np.zeros((len(self), len(lists)))
-        for column, discount in zip(lists.T, self.discounts.T, strict=True):
-            values += discount[:, None] * gains[:, column]
-        factors: Floats = np.maximum((lists >= 0).sum(axis=1), 1.0) ** -self.powers[:, None]
-        return values * factors
+        """Return the values of m lists at the first point, (m,)."""
+        gains = np.append(self.gains[0], 0.0)  # the last is that of -1, no result
+        lengths = np.maximum((lists >= 0).sum(axis=1), 1.0)
+        values: Floats = (gains[lists] * self.discounts[0]).sum(axis=1) * lengths ** -self.powers[0]
+        return values
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ class RaterSums(AddedByField):
         """Return the sums over pairs at one point."""
         level, rater, weight, way = pairs.columns
         n_raters, error = points.errors.shape[1], points.errors[0][rater]
-        z = pairs.differences(points)[0] + way * points.biases[0][rater]
+        z = pairs.differences(points) + way * points.biases[0][rater]
 
         # a tie lies within the first threshold
         thresholds = points.thresholds[0]
@@ -258,7 +256,7 @@ class Pairs(Weighted):
         return np.array(rows).reshape(len(self), len(points))
 
     def differences(self, points: Points) -> Floats:
-        """Return z of each pair at the points, without position bias, shape (B, n)."""
+        """Return z of each pair at the first point, without position bias, shape (n,)."""
         return points.values(self.first) - points.values(self.second)
 
 

@@ -75,4 +75,4 @@ def contrary_raters(pairs: Pairs, points: Points) -> Flags:
 def _decided(pairs: Pairs, points: Points) -> tuple[Pairs, Floats]:
     """Return the decided judgements, and the differences of their lists in units of the noise."""
     decided = pairs.at(np.flatnonzero(pairs.columns[0]))
-    return decided, decided.differences(points)[0]
+    return decided, decided.differences(points)

@@ -96,7 +96,7 @@ def agreement(fit: Fit) -> float:
         return 1.0
     points = fit.model.points(fit.theta[None])
     threshold = float(points.thresholds[0, 1])
-    z, errors = pairs.differences(points)[0], points.errors[0][pairs.rater]
+    z, errors = pairs.differences(points), points.errors[0][pairs.rater]
     wrong = wrong_chances(z, 0.0, threshold, errors)
 
     # how many verdicts each pair has, and how many are for one of its lists
@@ -150,7 +150,7 @@ def simulated(fit: Fit, alike: float, theta: Floats, rng: np.random.Generator) -
     )
 
     # which list is ahead, and by how much
-    lead = pairs.differences(points)[0] + noise[0] - noise[1]
+    lead = pairs.differences(points) + noise[0] - noise[1]
     level = np.searchsorted(points.thresholds[0, 1:-1], np.abs(lead))
 
     # two mistakes cancel: 2 often (1 - often) is the error rate

@@ -59,6 +59,11 @@ def random_points(
     return Points(*curves, thresholds, errors, sided * biases, powers)
 
 
+def at_point(points: Points, b: int) -> Points:
+    """Return one of the points alone."""
+    return Points(*(x[b : b + 1].copy() for x in vars(points).values()))
+
+
 def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
     """Return a model, judgements that it suits, and parameters."""
     depth, n_grades = int(rng.integers(1, 7)), int(rng.integers(2, 6))

@@ -62,7 +62,7 @@ def test_the_fit_is_that_of_its_parameters():
     fit = fit_log(log, DCGOptions())
     points = fit.model.points(fit.theta[None])
     used = fit.facts.log
-    np.testing.assert_allclose(fit.sureness(used), fit.pairs.differences(points)[0], atol=1e-9)
+    np.testing.assert_allclose(fit.sureness(used), fit.pairs.differences(points), atol=1e-9)
     assert fit.function.values(fit.theta[None])[0] == pytest.approx(fit.objective)
     assert fit.rater_error == dict(zip(["ann", "bob", "eve"], points.errors[0], strict=True))
     assert fit.rater_bias == dict(zip(["ann", "bob", "eve"], points.biases[0], strict=True))

@@ -2,7 +2,7 @@
 differences.
 """
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,8 +130,8 @@ def test_points_side_by_side_have_the_bytes_of_each_alone(seed):
     objective = Objective(model, pairs, 0.7)
     thetas = np.outer(np.linspace(-1, 1, 19), theta)
     together, alone = objective.at(thetas, CURVATURE), objective(theta[None])
-    for x in fields(together):
-        assert getattr(together, x.name)[18].tobytes() == getattr(alone, x.name)[0].tobytes()
+    for x, other in zip(together, alone, strict=True):
+        assert x[18].tobytes() == other[0].tobytes()
     np.testing.assert_array_equal(objective.values(thetas), together.value)
 
 
