@@ -18,7 +18,7 @@ from dcglearn.foundation.validation import Counts, Fields, Floats, InputError
 from dcglearn.learning.curves import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.judgement_kernel import chances
-from dcglearn.learning.objective import Objective, PairSource
+from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Facts, Pairs, Points, pairs_of
 from dcglearn.learning.raters import with_raters
@@ -122,7 +122,7 @@ class Fit:
     lead: float | None = None
 
     @property
-    def pairs(self) -> Any:
+    def pairs(self) -> Pairs:
         """The pairs that were fitted, a row for each judgement of the log that is used."""
         return self.function.pairs
 
@@ -221,7 +221,7 @@ class Fit:
         """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
         return chances(self.sureness(log), self.tie_threshold, self.error_rate)
 
-    def on(self, pairs: PairSource, share: float) -> Self:
+    def on(self, pairs: Pairs, share: float) -> Self:
         """Return the fit to other pairs of the same raters, from this one and from all starts."""
         function = replace(self.function, pairs=pairs, share=share)
         first, *others = known_starts(function.model)
@@ -270,7 +270,7 @@ def fit_log(log: PreferencePairs, options: DCGOptions) -> Fit:
     return fit_dcg(pairs, options)
 
 
-def fit_dcg(pairs: PairSource, options: DCGOptions, *, independent: bool = False) -> Fit:
+def fit_dcg(pairs: Pairs, options: DCGOptions, *, independent: bool = False) -> Fit:
     """Return the fit of gains, discounts and judges to pairs.
 
     Judgements that are `independent` all count, however few their lists. Raise InputError if a
@@ -293,8 +293,7 @@ def fit_dcg(pairs: PairSource, options: DCGOptions, *, independent: bool = False
     # equal judgements are summed once
     with one_blas_thread():
         model = _model(pairs, options, prior)
-        searched = pairs.distinct() if isinstance(pairs, Pairs) else pairs
-        function = Objective(model, searched, n_effective / total)
+        function = Objective(model, pairs.distinct(), n_effective / total)
         function, end = _fitted(function, known_starts(model, start))
         theta = end.theta[end.best]
 
@@ -362,7 +361,7 @@ def known_starts(model: Model, start: DCG | None = None) -> list[Floats]:
     return [model.starts(known, softer) for softer in SOFTER]
 
 
-def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
+def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
     """Return the model of a log, in which a typical pair differs by 100 times the judges' noise."""
     facts: Facts = pairs.facts
     falling = options.discounts == "falling"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,27 +20,6 @@ from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.pair_sums import PairSums, QPPairs
 from dcglearn.logs.thinning import SAMPLE
-
-
-class QPSource(Protocol):
-    """What `solve` needs of pairs, which may be in memory or on a cluster."""
-
-    def __len__(self) -> int:
-        """Return their number."""
-
-    @property
-    def depth(self) -> int:
-        """K."""
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-
-    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
-        """Return the sums over the pairs at W, shape (K, L)."""
-
-    def thinned(self, n: int) -> QPPairs:
-        """Return about `n` of the pairs that stand for all, the same ones every time."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +40,7 @@ class Solution:
 
 
 def solve(
-    pairs: QPSource,
+    pairs: QPPairs,
     n_grades: int,
     C: float,
     *,

@@ -190,7 +190,7 @@ class Pairs(Weighted):
     The preferred and the other lists, int8 of shape (n, K), are C-contiguous, -1 = no result. The
     strength of each preference is 1..M, 0 for a tie; this, the index of the judge, the weight, and
     the `way`, 1 where the first of the lists was shown first, -1 where the second was, and 0 where
-    this is not known, have the shape (n,), or (1,).
+    this is not known, have the shape (n,), or (1,). `facts` are the `Facts` of their log.
     """
 
     first: Grades
@@ -199,7 +199,7 @@ class Pairs(Weighted):
     rater: NDArray[np.int32]
     weight: Floats
     way: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, np.int8))
-    facts: Facts | None = None
+    facts: Any = None
 
     def __len__(self) -> int:
         return len(self.first)

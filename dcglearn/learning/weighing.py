@@ -19,8 +19,9 @@ from dcglearn.foundation.validation import Floats
 from dcglearn.learning.curves import log_metric
 from dcglearn.learning.evidence import fixed_population, free_population, laplace_evidence, sampled
 from dcglearn.learning.fit import FREE, LLM, NEAR_LLM, OF_LENGTH, PRIOR, Fit, Member, fit_dcg
-from dcglearn.learning.objective import Objective, PairSource
+from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import descend
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
@@ -48,7 +49,7 @@ MEMBERS, TO_CHOOSE = 256, 384
 """Members of a population that tells evidence, and of one that chooses between two forms."""
 
 
-def learned(pairs: PairSource, options: DCGOptions) -> Fit:
+def learned(pairs: Pairs, options: DCGOptions) -> Fit:
     """Return the default learner's fit to pairs, of the form that their evidence chooses."""
     varied = pairs.facts.n_empty[1] > 0
     fits = [fit_dcg(pairs, form) for form in options.forms(varied=varied)]
