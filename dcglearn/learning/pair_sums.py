@@ -7,12 +7,11 @@ d^T`` over the pairs with ``xi_i > 0``. Sums over parts of a log add up to the s
 """
 
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
 from dcglearn.foundation.added import AddedByField
-from dcglearn.foundation.threads import over_chunks
+from dcglearn.foundation.threads import sum_over_chunks
 from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.kernels.library import function
 from dcglearn.logs.thinning import Weighted
@@ -80,5 +79,4 @@ class QPPairs(Weighted):
             whole = below + np.tril(below, -1).T
             return PairSums(float(loss), float(slope), moment[:, 1:], whole)
 
-        n = len(self)
-        return reduce(PairSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+        return sum_over_chunks(part, len(self))

@@ -12,14 +12,13 @@ sum of the losses of its parts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.added import AddedByField, Tally
-from dcglearn.foundation.threads import over_chunks
+from dcglearn.foundation.threads import sum_over_chunks
 from dcglearn.foundation.validation import EMPTY, Counts, Floats, Grades, Indices
 from dcglearn.kernels.library import function
 from dcglearn.learning.judgement_kernel import verdicts
@@ -227,8 +226,7 @@ class Pairs(Weighted):
         def part(start: int, stop: int) -> LossSums:
             return LossSums(*self._sums_of_rows(points, order, start, stop))
 
-        n = len(self)
-        return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+        return sum_over_chunks(part, len(self))
 
     def _sums_of_rows(self, points: Points, order: int, start: int, stop: int) -> list[Floats]:
         """Return the loss of some rows at the points, and its derivatives up to the order."""
@@ -247,8 +245,7 @@ class Pairs(Weighted):
         def part(start: int, stop: int) -> RaterSums:
             return RaterSums.of(self.at(np.arange(start, stop)), points)
 
-        n = len(self)
-        return reduce(RaterSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+        return sum_over_chunks(part, len(self))
 
     def losses(self, points: Points) -> Floats:
         """Return the loss of each judgement at the points, shape (n, B)."""
