@@ -224,8 +224,8 @@ class Fit:
     def on(self, pairs: Pairs, share: float) -> Self:
         """Return the fit to other pairs of the same raters, from this one and from all starts."""
         function = replace(self.function, pairs=pairs, share=share)
-        first, *others = known_starts(function.model)
-        function, end = _fitted(function, [np.vstack([self.theta, first]), *others])
+        starts = [self.theta[None], *known_starts(function.model)]
+        function, end = _fitted(function, starts)
         theta, value = end.theta[end.best], end.value
         return replace(self, function=function, theta=theta, objective=value)
 
@@ -337,8 +337,7 @@ def _fitted(function: Objective, starts: Sequence[Floats]) -> tuple[Objective, E
         before = end.value
         function, theta = with_raters(function, end.theta[end.best])
         if i < SEARCHES - 1:
-            first, *others = starts
-            end = search(function, [np.vstack([theta, first]), *others])
+            end = search(function, [theta[None], *starts])
         else:
             end = descend(function, theta[None], function.model.bounds)
             if before - end.value < 1e-9 * (1 + abs(before)):
