@@ -177,6 +177,7 @@ class Model:
 
         The metrics are given by `log_metric`.
         """
+        # curves, then what only some models learn of a metric
         at = self.places
         thetas = np.tile(theta, (len(metrics), 1))
         thetas[:, : at.delta.stop] = metrics[:, :-2]
@@ -189,6 +190,7 @@ class Model:
 
         `softer` explains noise by judges who are less sharp (by this many log units) and err less.
         """
+        # judges without bias, and with thresholds a unit apart
         judges = np.zeros(self.places.n)
         judges[self.places.sharpness] = self.centre - softer
         judges[self.places.error] = -1.5 - softer

@@ -143,6 +143,8 @@ def laplace_evidence(objective: Objective, theta: Floats) -> float:
     ends = descend(objective, theta[None], objective.model.bounds)
     values = np.linalg.eigvalsh(ends.local.hessian[0])
     log_volume = 0.5 * np.log(2 * np.pi / np.maximum(values, LEAST_CURVATURE)).sum()
+
+    # raters' deviations are held: their cost is no part of the evidence
     model = objective.model
     return float(model.cost_of_judges - ends.value + log_volume - model.prior.log_normaliser)
 
@@ -206,7 +208,7 @@ def _annealed(target: _Target, x: Floats, rng: np.random.Generator) -> tuple[Flo
     each step members move. Those of a smooth target move on, and several populations are returned
     as one.
     """
-    # parts of the log that grow
+    # parts of the log that grow, in random order
     pairs: Any = target.objective.pairs
     order = rng.permutation(len(pairs))
     sizes = [len(pairs)]

@@ -276,6 +276,7 @@ def fit_dcg(pairs: Pairs, options: DCGOptions, *, independent: bool = False) -> 
     Judgements that are `independent` all count, however few their lists. Raise InputError if a
     parameter does not suit the log.
     """
+    # what is fitted, and the metrics that the options name
     facts: Facts = pairs.facts
     shape = facts.n_grades, facts.depth
     options = options.plain
@@ -300,6 +301,7 @@ def fit_dcg(pairs: Pairs, options: DCGOptions, *, independent: bool = False) -> 
         message = "%s loss: objective %.6g, the log counts as %.0f judgements"
         _LOG.info(message, options.loss, end.value, n_effective)
 
+    # the metric and its judges there
     points = function.model.points(theta[None])
     n_free = model.n_grades - 2 + model.depth
     return Fit(

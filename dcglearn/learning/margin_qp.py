@@ -93,6 +93,7 @@ def newton(
     Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the
     method ends at the exact optimum when the set of pairs with a shortfall stops changing.
     """
+    # from 0, or from the monotone W next to the start
     weights = np.zeros(shape)
     if start is not None:
         weights = nearest_monotone(start) if monotone else start.copy()
@@ -153,6 +154,7 @@ def _objective(sums: PairSums, weights: Floats, C: float) -> float:
 
 def _newton_step(sums: PairSums, weights: Floats, C: float, monotone: bool) -> Floats:
     """Return the step to the minimum of the local quadratic, (K, L), in the monotone cone."""
+    # the local quadratic, of pairs that fall short now
     depth, n_grades = weights.shape
     hessian = 2 * np.eye(weights.size) + 2 * C * sums.curvature
     gradient = 2 * weights - 2 * C * sums.moment

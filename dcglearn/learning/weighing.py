@@ -164,6 +164,7 @@ def mean_dcg(members: Sequence[Member]) -> DCG:
 
     Each member's gains are first scaled to rise by 1.
     """
+    # curves of one scale
     weights = [member.weight for member in members]
     gains = [member.dcg.gains / np.ptp(member.dcg.gains) for member in members]
     discounts = [member.dcg.discounts for member in members]
