@@ -81,7 +81,8 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
     # the fitted curves
     fits = {FREE: fit}
     if LLM in metrics:
-        options = replace(fit.options, prior=metrics[LLM], llm=None)
+        near = metrics[LLM]
+        options = replace(fit.options, prior=near, start=near, llm=None)
         fits[NEAR_LLM] = fit_dcg(fit.pairs, options)
 
     # their weights
