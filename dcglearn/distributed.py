@@ -86,7 +86,10 @@ def client_of(engine: Any) -> Iterator[Any]:
 
 @dataclass
 class DaskPairs:
-    """Pairs in parts that workers keep, in order: what a fit takes in place of pairs in memory."""
+    """Pairs in parts that workers keep, in order: what a fit takes in place of pairs in memory.
+
+    It has the methods of `QPPairs` and `Pairs` that fits call.
+    """
 
     client: Any
     parts: Any
@@ -126,6 +129,10 @@ class DaskPairs:
     def _distinct(self) -> DaskPairs:
         """The distinct pairs of each part, with their weights."""
         return self.mapped(methodcaller("merged"))
+
+    def distinct(self) -> DaskPairs:
+        """Return the pairs, of which sums meet the distinct ones of each part."""
+        return self
 
     def evaluate(self, *at: Any) -> Any:
         """Return the QP's sums over the pairs; see `margin_qp.QPPairs.evaluate`."""
@@ -174,7 +181,7 @@ class DaskLog:
         # the QP
         if isinstance(options, QPOptions):
             parts = used.mapped(partial(qp_part, options=options))
-            pairs = replace(parts.mapped(itemgetter(0)), depth=empty.depth)
+            pairs: Any = replace(parts.mapped(itemgetter(0)), depth=empty.depth)
             return fit_pairs(pairs, parts.total(itemgetter(1)), dropped, visible, options)
 
         # gains and discounts, of few pairs in memory: that takes hundreds of sums

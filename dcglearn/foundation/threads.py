@@ -5,7 +5,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, reduce
+from operator import add
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -45,9 +46,10 @@ def in_chunks(part: Callable[[int, int, int], Result], n: int, n_chunks: int) ->
         return list(pool.map(part, range(n_chunks), ends[:-1], ends[1:]))
 
 
-def over_chunks(part: Callable[[int, int], Result], n: int) -> list[Result]:
-    """Return ``part(start, stop)`` of n > 0 pairs in chunks that depend on n alone, in order."""
-    return in_chunks(lambda _, start, stop: part(start, stop), n, min(MAX_CHUNKS, -(-n // CHUNK)))
+def sum_over_chunks(part: Callable[[int, int], Result], n: int) -> Result:
+    """Return the sum of ``part(start, stop)`` over n pairs, in chunks that depend on n alone."""
+    n_chunks = max(1, min(MAX_CHUNKS, -(-n // CHUNK)))
+    return reduce(add, in_chunks(lambda _, start, stop: part(start, stop), n, n_chunks))
 
 
 def one_blas_thread() -> Any:

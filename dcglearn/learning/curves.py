@@ -15,14 +15,14 @@ times: p = 0 adds up, p = 1 averages; where p is free, its logit is a parameter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, frozen
+from dcglearn.foundation.validation import Floats, Indices, frozen
 from dcglearn.kernels.library import function
 from dcglearn.learning.pairs import Points
 from dcglearn.learning.prior import Normal, Prior
@@ -40,37 +40,32 @@ thresholds, errors without logits.
 """
 
 
-@dataclass(frozen=True)
-class PriorNumbers:
-    """Means and standard deviations of the parameters before a log is seen."""
+GAIN_SLOPE = 1.0, 3.0
+"""Prior mean and standard deviation of the slope of alpha per grade."""
 
-    gain_slope: tuple[float, float] = (1.0, 3.0)  # slope of alpha per grade
-    discount_slope: tuple[float, float] = (-1.2, 2.5)  # log of the exponent q of falling discounts
-    free_slope: tuple[float, float] = (0.0, 1.0)  # exponent q of free discounts
-    near_target: float = 4.0  # with a target metric, slopes are this many times closer to its own
-    least_exponent: float = 0.05  # that of a flatter target counts as this
-    sharpness_spread: float = 2.5  # around `Model.centre`: rather errors than near-ties
-    error: tuple[float, float] = (-2.5, 1.5)  # common logit of the error rate
-    own_error: float = 1.0  # deviations of single judges' logits
-    empty_spread: float = 0.5  # gain of an empty place, with gains from 0 to 1
-    power: tuple[float, float] = (0.0, 1.6)  # its logit: nearly uniform from 0 to 1
-    threshold_spread: float = 2.0  # logs of the steps between thresholds, around 0
+DISCOUNT_SLOPE, FREE_SLOPE = (-1.2, 2.5), (0.0, 1.0)
+"""Those of the log of the exponent q of falling discounts, and of the exponent of free ones."""
 
+NEAR_TARGET = 4.0
+"""With a target metric, slopes are this many times closer to its own."""
 
-PRIOR = PriorNumbers()
-"""The prior of every direct fit."""
+LEAST_EXPONENT = 0.05
+"""The exponent of a flatter target counts as this."""
 
-LEAST_FALL = 3e-4
-"""The least fall of a log discount, in place of none."""
-
-POWERS = np.array([0.1, 0.5, 0.9])
-"""Powers that the search of a free one starts from."""
+ERROR = -2.5, 1.5
+"""Prior mean and standard deviation of the common logit of the error rate."""
 
 BIAS_SPREAD = 2.0
 """Prior standard deviation of position bias, common and by judge, in units of judges' noise."""
 
-OWN_SPREADS = np.array([PRIOR.own_error, BIAS_SPREAD])
+OWN_SPREADS = np.array([1.0, BIAS_SPREAD])
 """Prior standard deviations of judges' own deviations, in the logit of error and the bias."""
+
+LEAST_FALL = 3e-4
+"""The least fall of a log discount, in place of none."""
+
+POWERS = 0.1, 0.5, 0.9
+"""Powers that the search of a free one starts from."""
 
 
 class Places(NamedTuple):
@@ -90,11 +85,6 @@ class Places(NamedTuple):
         """The number of parameters."""
         return int(self.thresholds.stop)
 
-    @property
-    def sizes(self) -> list[int]:
-        """The number of parameters of each group."""
-        return [place.stop - place.start for place in self]
-
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -104,10 +94,10 @@ class Model:
     `sided` whether it tells which list was shown first: then position biases are parameters. `own`,
     shape (2, R), holds by how much the logits of error and the biases of each of R judges differ
     from the common ones. `ridge` is the strength of the prior on the two curves, `centre` the prior
-    mean of the log sharpness, and `target` the alpha and delta to shrink to, shape (L + K - 2,);
-    None is for straight lines. `zero` is the grade with gain 0, L for none: then the gain of an
-    empty place is a parameter, expected at `empty`. Discounts may rise unless they are `falling`.
-    `power` is that of lengths, a parameter if it is None.
+    mean of the log sharpness, and `target` the metric to shrink to, as `log_metric` gives it; None
+    is for straight lines. `zero` is the grade with gain 0, L for none: then the gain of an empty
+    place is a parameter. Discounts may rise unless they are `falling`. `power` is that of lengths,
+    a parameter if it is None.
     """
 
     depth: int
@@ -124,26 +114,39 @@ class Model:
     target: Floats | None = None
     # what is fixed
     zero: int = 0
-    empty: float = 0.0
     falling: bool = True
     power: float | None = 0.0
 
     @cached_property
+    def groups(self) -> Places:
+        """Number of parameters, lower and upper bound, prior mean and standard deviation.
+
+        Those of the two curves have another prior.
+        """
+        # discounts fall by hardly anything, but lists of equal ones would be tied, not nearly level
+        falls = float(np.log(LEAST_FALL)), 3.0
+        if not self.falling:
+            # free ones rise by at most e^3 a position
+            falls = -min(3.0, 600 / self.depth), 20.0
+        empty = 0.0 if self.target is None else float(self.target[-2])
+        return Places(
+            alpha=(self.n_grades - 1, -30.0, 30.0, None, None),
+            delta=(self.depth - 1, *falls, None, None),
+            # rather errors than near-ties
+            sharpness=(1, self.centre - 8, self.centre + 4, self.centre, 2.5),
+            # an error rate below 1/2; single judges may exceed it
+            error=(int(self.with_errors), -9.0, -0.02, *ERROR),
+            empty=(int(self.zero == self.n_grades), -4.0, 0.9, empty, 0.5),
+            # nearly uniform from 0 to 1
+            power=(int(self.power is None), -9.0, 9.0, 0.0, 1.6),
+            bias=(int(self.sided), -30.0, 30.0, 0.0, BIAS_SPREAD),
+            thresholds=(self.n_levels - 1 + self.ties, -9.0, 9.0, 0.0, 2.0),
+        )
+
+    @cached_property
     def places(self) -> Places:
         """Where the parameters stand, which depends on what the log tells."""
-        sizes = [
-            self.n_grades - 1,
-            self.depth - 1,
-            1,
-            # errors, an empty place, and the side
-            int(self.with_errors),
-            int(self.zero == self.n_grades),
-            int(self.power is None),
-            int(self.sided),
-            # strengths
-            self.n_levels - 1 + self.ties,
-        ]
-        ends = np.cumsum(sizes).tolist()
+        ends = np.cumsum([n for n, *_ in self.groups]).tolist()
         return Places(*map(slice, [0, *ends], ends))
 
     @cached_property
@@ -152,7 +155,7 @@ class Model:
 
         As the kernels count them: the log sharpness goes with delta.
         """
-        alpha, delta, sharpness, *others = self.places.sizes
+        alpha, delta, sharpness, *others = (n for n, *_ in self.groups)
         first_threshold = 1 if self.ties else 2
         sizes = [alpha, delta + sharpness, *others, first_threshold, self.falling, self.zero]
         return np.array(sizes, np.int64)
@@ -160,49 +163,43 @@ class Model:
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the parameters, shape (p,) each."""
-        # discounts fall; free ones rise by at most e^3 a position
-        delta = (-min(3.0, 600 / self.depth), 20.0)
-        if self.falling:
-            # by hardly anything; but lists of equal discounts would be tied, not nearly level
-            delta = (float(np.log(LEAST_FALL)), 3.0)
-        ends = Places(
-            alpha=(-30.0, 30.0),
-            delta=delta,
-            sharpness=(self.centre - 8, self.centre + 4),
-            error=(-9.0, -0.02),  # an error rate below 1/2; single judges may exceed it
-            empty=(-4.0, 0.9),
-            power=(-9.0, 9.0),
-            bias=(-30.0, 30.0),
-            thresholds=(-9.0, 9.0),
-        )
-        low, high = np.repeat(np.array(ends), self.places.sizes, axis=0).T
-        return np.ascontiguousarray(low), np.ascontiguousarray(high)
+        sizes, lows, highs, *_ = zip(*self.groups, strict=True)
+        return np.repeat(lows, sizes), np.repeat(highs, sizes)
 
-    def starts(
-        self, log_metrics: Floats, softer: float = 0.0, empty: Floats | float = 0.0
-    ) -> Floats:
-        """Return parameters, (S, p), of metrics given by alpha and delta, (S, L + K - 2).
-
-        `softer` explains noise by judges who are less sharp (by this many log units) and err less;
-        `empty` is the gain of an empty place, shape (S,), where it is a parameter; where the power
-        is one, each metric comes with `POWERS`. All are within bounds.
-        """
+    @cached_property
+    def of_judges(self) -> Indices:
+        """Where the parameters of the judges stand; the others are those of the metric."""
         at = self.places
-        thetas = np.zeros((len(log_metrics), at.n))
-        thetas[:, : at.delta.stop] = log_metrics
-        thetas[:, at.sharpness] = self.centre - softer
-        thetas[:, at.error] = -1.5 - softer
-        thetas[:, at.empty] = np.reshape(empty, (-1, 1))
-        if self.power is None:
-            thetas = np.repeat(thetas, len(POWERS), axis=0)
-            thetas[:, at.power] = np.tile(logit_of(POWERS), len(log_metrics))[:, None]
-        return np.clip(thetas, *self.bounds)
+        return np.r_[at.sharpness, at.error, at.bias, at.thresholds]
 
-    def sharpened(self, thetas: Floats, changes: Sequence[float]) -> Floats:
-        """Return S parameters with each of C changes of the log sharpness, shape (C S, p)."""
-        changed = np.tile(thetas, (len(changes), 1))
-        changed[:, self.places.sharpness] += np.repeat(changes, len(thetas))[:, None]
-        return np.clip(changed, *self.bounds)
+    def with_metrics(self, theta: Floats, metrics: Floats) -> Floats:
+        """Return parameters, (S, p), of metrics, (S, L + K), with judges as at theta, (p,).
+
+        The metrics are given by `log_metric`.
+        """
+        # curves, then what only some models learn of a metric
+        at = self.places
+        thetas = np.tile(theta, (len(metrics), 1))
+        thetas[:, : at.delta.stop] = metrics[:, :-2]
+        thetas[:, at.empty] = metrics[:, -2:-1]
+        thetas[:, at.power] = metrics[:, -1:]
+        return thetas
+
+    def starts(self, metrics: Floats, softer: float = 0.0) -> Floats:
+        """Return parameters, (S, p), of metrics, (S, L + K), within bounds.
+
+        `softer` explains noise by judges who are less sharp (by this many log units) and err less.
+        """
+        # judges without bias, and with thresholds a unit apart
+        judges = np.zeros(self.places.n)
+        judges[self.places.sharpness] = self.centre - softer
+        judges[self.places.error] = -1.5 - softer
+        return np.clip(self.with_metrics(judges, metrics), *self.bounds)
+
+    def sharpened(self, theta: Floats, changes: Sequence[float]) -> Floats:
+        """Return parameters, (p,), with each of C changes of the log sharpness, shape (C, p)."""
+        is_sharpness = np.arange(self.places.n) == self.places.sharpness.start
+        return np.clip(theta + np.outer(changes, is_sharpness), *self.bounds)
 
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
@@ -227,16 +224,16 @@ class Model:
 
         # slopes of the two curves, less those of straight lines
         falls = np.diff(np.log(np.arange(1.0, self.depth + 1)))  # of the discounts 1/r
-        means = [PRIOR.gain_slope, PRIOR.discount_slope if self.falling else PRIOR.free_slope]
+        means = [GAIN_SLOPE, DISCOUNT_SLOPE if self.falling else FREE_SLOPE]
         of_gains = np.zeros(self.n_grades - 1)
         of_discounts = np.log(falls) if self.falling else np.zeros(self.depth - 1)
 
         # a target has slopes of its own
         if self.target is not None:
-            of_gains, of_discounts = np.split(self.target, [self.n_grades - 1])
+            of_gains, of_discounts, _ = np.split(self.target, [at.delta.start, at.delta.stop])
             if self.falling:
-                of_discounts = np.maximum(of_discounts, np.log(PRIOR.least_exponent * falls))
-            means = [(0.0, spread / PRIOR.near_target) for _, spread in means]
+                of_discounts = np.maximum(of_discounts, np.log(LEAST_EXPONENT * falls))
+            means = [(0.0, spread / NEAR_TARGET) for _, spread in means]
         scale = np.ones(self.depth - 1) if self.falling else falls
         slopes = [
             (np.diff(unit[at.alpha], axis=0), np.diff(of_gains)),
@@ -253,15 +250,9 @@ class Model:
                 normals.append((whole, strength * (offsets.mean() + mean), 1.0))
 
         # all else is normal too; only differences of alpha matter, so their mean is held
-        normals += [
-            (unit[at.alpha].mean(axis=0)[None], 0.0, 1.0),
-            (unit[at.sharpness], self.centre, PRIOR.sharpness_spread),
-            (unit[at.error], *PRIOR.error),
-            (unit[at.empty], self.empty, PRIOR.empty_spread),
-            (unit[at.power], *PRIOR.power),
-            (unit[at.bias], 0.0, BIAS_SPREAD),
-            (unit[at.thresholds], 0.0, PRIOR.threshold_spread),
-        ]
+        normals.append((unit[at.alpha].mean(axis=0)[None], 0.0, 1.0))
+        for place, (*_, mean, spread) in [*zip(at, self.groups, strict=True)][2:]:
+            normals.append((unit[place], mean, spread))
         return Prior.of(bends, normals, self.ridge)
 
     @property
@@ -270,59 +261,40 @@ class Model:
         return 0.5 * float(np.sum((self.own / OWN_SPREADS[:, None]) ** 2))
 
 
-def log_curves(
-    gains: Floats, discounts: Floats, *, falling: bool = True, exact: bool = False
-) -> Floats:
-    """Return alpha and delta of a metric, (L + K - 2,); steps that are not positive become small.
+def log_metric(dcg: DCG, *, falling: bool = True) -> Floats:
+    """Return the parameters of a metric, (L + K,): alpha, delta, the gain of an empty place, power.
 
-    So do small positive ones, unless they are to be `exact`. With `falling`, discounts that rise
-    are cut to those above them, and none falls by less than `LEAST_FALL`.
+    The last is a logit. Where a step between gains is not positive, small ones become as small as
+    it; the same holds of discounts. With `falling`, discounts that rise are cut to those above
+    them, and none falls by less than `LEAST_FALL`.
     """
+    gains, discounts = dcg.gains, dcg.discounts
+
     # steps between gains, as shares of their sum
     steps = np.diff(gains)
-    if not exact or steps.min() <= 0:
+    if steps.min() <= 0:
         steps = np.maximum(steps, 1e-4 * max(float(np.ptp(gains)), 1e-300))
     alpha = np.log(steps / steps.sum())
 
     # falls from one discount to the next
-    if not exact or discounts.min() <= 0:
+    if discounts.min() <= 0:
         discounts = np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300))
     if falling:
         falls = -np.diff(np.log(np.minimum.accumulate(discounts)))
         delta = np.log(np.maximum(falls, LEAST_FALL))
     else:
         delta = -np.diff(np.log(discounts))
-    return np.concatenate([alpha - alpha.mean(), delta])
 
-
-def with_curves(model: Model, theta: Floats, dcg: DCG) -> Floats:
-    """Return parameters, shape (p,), with a DCG's curves, in which an empty place has value 0.
-
-    They are exact unless a step or discount is not positive, see `log_curves`.
-    """
-    at = model.places
-    theta = theta.copy()
-    curves = log_curves(dcg.gains, dcg.discounts, falling=model.falling, exact=True)
-    theta[: at.delta.stop] = curves
-    theta[at.empty] = empty_gain(dcg.gains)
-    theta[at.power] = logit_of(dcg.power)
-    return theta
-
-
-def logit_of(power: Floats | float) -> Floats:
-    """Return the parameters of powers, within their bounds."""
-    inside = np.clip(power, 1e-4, 1 - 1e-4)
-    return np.log(inside / (1 - inside))
-
-
-def empty_gain(gains: Floats) -> float:
-    """Return the gain of an empty place, whose value is 0, where gains rise from 0 to 1."""
+    # the value of an empty place is 0; its gain is that where gains rise from 0 to 1
     span = float(gains[-1] - gains[0])
-    return -float(gains[0]) / span if span > 0 else 0.0
+    empty = -gains[0] / span if span > 0 else 0.0
+    power = np.clip(dcg.power, 1e-4, 1 - 1e-4)
+    rest = empty, np.log(power / (1 - power))
+    return np.concatenate([alpha - alpha.mean(), delta, rest])
 
 
-def family(n_grades: int, depth: int, *, falling: bool = True) -> list[tuple[Floats, Floats]]:
-    """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q.
+def family(n_grades: int, depth: int, *, falling: bool = True) -> list[DCG]:
+    """Return DCGs with gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q.
 
     On the scales of alpha and delta they are straight, or nearly. Unless `falling`, these are
     followed by the same discounts from the bottom, and from both ends.
@@ -333,12 +305,12 @@ def family(n_grades: int, depth: int, *, falling: bool = True) -> list[tuple[Flo
     if not falling:
         for curve in discounts[:]:
             discounts += [curve[::-1], np.maximum(curve, curve[::-1])]
-    return [(g, d) for g in gains for d in discounts]
+    return [DCG(g, d) for g in gains for d in discounts]
 
 
 @cache
-def known_curves(n_grades: int, depth: int, falling: bool) -> Floats:
-    """Return alpha and delta of a family of curves and of the textbook DCGs, (S, L + K - 2)."""
-    textbooks = [(dcg.gains, dcg.discounts) for dcg in textbook_dcgs(n_grades, depth).values()]
-    metrics = [*family(n_grades, depth, falling=falling), *textbooks]
-    return frozen(np.array([log_curves(*metric, falling=falling) for metric in metrics]))
+def known_metrics(n_grades: int, depth: int, falling: bool, powers: tuple[float, ...]) -> Floats:
+    """Return a family of curves and the textbook DCGs of several powers, (S, L + K)."""
+    known = [*family(n_grades, depth, falling=falling), *textbook_dcgs(n_grades, depth).values()]
+    metrics = [replace(dcg, power=power) for dcg in known for power in powers]
+    return frozen(np.array([log_metric(dcg, falling=falling) for dcg in metrics]))

@@ -17,7 +17,7 @@ import numpy as np
 
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Indices
-from dcglearn.learning.curves import with_curves
+from dcglearn.learning.curves import log_metric
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import SLOPES, SMALL, VALUE, Pairs
 from dcglearn.learning.search import descend
@@ -106,11 +106,10 @@ def fixed_population(
     repeat with the period 1.
     """
     # the metrics' parameters, and those of the judges
-    model, at = objective.model, objective.model.places
-    nothing = np.zeros(at.n)
-    known = np.array([with_curves(model, nothing, dcg) for dcg in metrics])
+    model, judges = objective.model, objective.model.of_judges
+    curves = np.array([log_metric(dcg, falling=model.falling) for dcg in metrics])
+    known = model.with_metrics(np.zeros(model.places.n), curves)
     ends = np.cumsum(shares / shares.sum())
-    judges = np.r_[at.sharpness, at.error, at.bias, at.thresholds]
 
     # their prior
     linear = model.prior.linear[:, judges]
@@ -144,6 +143,8 @@ def laplace_evidence(objective: Objective, theta: Floats) -> float:
     ends = descend(objective, theta[None], objective.model.bounds)
     values = np.linalg.eigvalsh(ends.local.hessian[0])
     log_volume = 0.5 * np.log(2 * np.pi / np.maximum(values, LEAST_CURVATURE)).sum()
+
+    # raters' deviations are held: their cost is no part of the evidence
     model = objective.model
     return float(model.cost_of_judges - ends.value + log_volume - model.prior.log_normaliser)
 
@@ -207,7 +208,7 @@ def _annealed(target: _Target, x: Floats, rng: np.random.Generator) -> tuple[Flo
     each step members move. Those of a smooth target move on, and several populations are returned
     as one.
     """
-    # parts of the log that grow
+    # parts of the log that grow, in random order
     pairs: Any = target.objective.pairs
     order = rng.permutation(len(pairs))
     sizes = [len(pairs)]

@@ -14,11 +14,11 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import EMPTY, Counts, Fields, Floats, InputError
-from dcglearn.learning.curves import Model, empty_gain, known_curves, log_curves
+from dcglearn.foundation.validation import Counts, Fields, Floats, InputError
+from dcglearn.learning.curves import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.judgement_kernel import chances
-from dcglearn.learning.objective import Objective, PairSource
+from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Facts, Pairs, Points, pairs_of
 from dcglearn.learning.raters import with_raters
@@ -122,7 +122,7 @@ class Fit:
     lead: float | None = None
 
     @property
-    def pairs(self) -> Any:
+    def pairs(self) -> Pairs:
         """The pairs that were fitted, a row for each judgement of the log that is used."""
         return self.function.pairs
 
@@ -160,11 +160,6 @@ class Fit:
     def raters(self) -> tuple[str, ...]:
         """The names of the judges, if several."""
         return self.facts.raters
-
-    @property
-    def ties(self) -> bool:
-        """Whether the log holds ties."""
-        return self.facts.ties
 
     @property
     def visible(self) -> Visibility:
@@ -205,7 +200,7 @@ class Fit:
     @property
     def tie_threshold(self) -> float:
         """Utility difference up to which ties are likely, in units of the noise; 0 without ties."""
-        return float(self.points.thresholds[0, 1]) if self.ties else 0.0
+        return float(self.points.thresholds[0, 1])
 
     @cached_property
     def wrong_share(self) -> float:
@@ -226,11 +221,11 @@ class Fit:
         """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
         return chances(self.sureness(log), self.tie_threshold, self.error_rate)
 
-    def on(self, pairs: PairSource, share: float) -> Self:
+    def on(self, pairs: Pairs, share: float) -> Self:
         """Return the fit to other pairs of the same raters, from this one and from all starts."""
         function = replace(self.function, pairs=pairs, share=share)
-        first, *others = known_starts(function.model)
-        function, end = _fitted(function, [np.vstack([self.theta, first]), *others])
+        starts = [self.theta[None], *known_starts(function.model)]
+        function, end = _fitted(function, starts)
         theta, value = end.theta[end.best], end.value
         return replace(self, function=function, theta=theta, objective=value)
 
@@ -267,32 +262,25 @@ def warn_of(fit: AnyFit, unconverged: type[Warning] = UserWarning, stacklevel: i
         warnings.warn(fit.unconverged, unconverged, stacklevel=stacklevel)
 
 
-def fit_log(log: PreferencePairs, options: DCGOptions, start: Fit | DCG | None = None) -> Fit:
+def fit_log(log: PreferencePairs, options: DCGOptions) -> Fit:
     """Return the fit of gains, discounts and judges to a log; see `fit_dcg`."""
     log = log.rescaled(options.n_grades, options.depth)
     options.check(log.n_grades, graded=log.graded)
     pairs = pairs_of(log, by_rater=options.loss == "robust")
-    return fit_dcg(pairs, options, start)
+    return fit_dcg(pairs, options)
 
 
-def fit_dcg(
-    pairs: PairSource,
-    options: DCGOptions,
-    start: Fit | DCG | None = None,
-    *,
-    independent: bool = False,
-) -> Fit:
+def fit_dcg(pairs: Pairs, options: DCGOptions, *, independent: bool = False) -> Fit:
     """Return the fit of gains, discounts and judges to pairs.
 
-    It descends from many starts, or from the `start` alone: another fit, or a DCG; by default that
-    of the options. Judgements that are `independent` all count, however few their lists. Raise
-    InputError if a parameter does not suit the log.
+    Judgements that are `independent` all count, however few their lists. Raise InputError if a
+    parameter does not suit the log.
     """
+    # what is fitted, and the metrics that the options name
     facts: Facts = pairs.facts
     shape = facts.n_grades, facts.depth
     options = options.plain
-    prior, given = options.metric("prior", *shape), options.metric("start", *shape)
-    start = given if start is None else start
+    prior, start = options.metric("prior", *shape), options.metric("start", *shape)
 
     # repeated lists make judgements depend on each other
     total = pairs.total_weight
@@ -303,22 +291,17 @@ def fit_dcg(
         )
     n_effective = total if independent else min(total, float(facts.n_lists))
 
-    # the lowest end, from nearby or from all starts; equal judgements are summed once
+    # equal judgements are summed once
     with one_blas_thread():
         model = _model(pairs, options, prior)
-        searched = pairs.distinct() if isinstance(pairs, Pairs) else pairs
-        function = Objective(model, searched, n_effective / total)
-        if start is None:
-            function, end = _fitted(function, known_starts(model))
-        else:
-            function, end = _fitted(*_warm_start(function, facts, start), searches=0)
+        function = Objective(model, pairs.distinct(), n_effective / total)
+        function, end = _fitted(function, known_starts(model, start))
         theta = end.theta[end.best]
 
-        # folds have many warm fits
-        level = logging.INFO if start is None else logging.DEBUG
         message = "%s loss: objective %.6g, the log counts as %.0f judgements"
-        _LOG.log(level, message, options.loss, end.value, n_effective)
+        _LOG.info(message, options.loss, end.value, n_effective)
 
+    # the metric and its judges there
     points = function.model.points(theta[None])
     n_free = model.n_grades - 2 + model.depth
     return Fit(
@@ -340,20 +323,14 @@ def fit_dcg(
     )
 
 
-def _fitted(
-    function: Objective, starts: Sequence[Floats], *, searches: int = SEARCHES
-) -> tuple[Objective, Ends]:
+def _fitted(function: Objective, starts: Sequence[Floats]) -> tuple[Objective, Ends]:
     """Return the objective with the raters that fit best, and the lowest end.
 
     Curves and raters are fitted in turn, until the objective does not fall any more: first with
     searches from all starts, then from where the last round ended.
     """
     # the curves, with raters who are alike
-    bounds = function.model.bounds
-    if searches:
-        end = search(function, starts)
-    else:
-        end = descend(function, np.concatenate(starts), bounds)
+    end = search(function, starts)
     if function.model.own.shape[1] == 1:
         return function, end
 
@@ -361,93 +338,66 @@ def _fitted(
     for i in range(ROUNDS):
         before = end.value
         function, theta = with_raters(function, end.theta[end.best])
-        if i < searches - 1:
-            first, *others = starts
-            end = search(function, [np.vstack([theta, first]), *others])
+        if i < SEARCHES - 1:
+            end = search(function, [theta[None], *starts])
         else:
-            end = descend(function, theta[None], bounds)
+            end = descend(function, theta[None], function.model.bounds)
             if before - end.value < 1e-9 * (1 + abs(before)):
                 break
     return function, end
 
 
-def known_starts(model: Model) -> list[Floats]:
-    """Return all starts by softness, (S, p): curves, textbooks and the prior's target."""
-    known = known_curves(model.n_grades, model.depth, model.falling)
-    empty = np.zeros(len(known))
-    if model.target is not None:
-        known, empty = np.vstack([known, model.target]), np.append(empty, model.empty)
-    return [model.starts(known, softer, empty) for softer in SOFTER]
+def known_starts(model: Model, start: DCG | None = None) -> list[Floats]:
+    """Return all starts by softness, (S, p): curves, textbooks and the prior's target.
+
+    A metric to start from is the only one.
+    """
+    falling, free = model.falling, model.power is None
+    if start is not None:
+        known = log_metric(start, falling=falling)[None]
+    else:
+        known = known_metrics(model.n_grades, model.depth, falling, POWERS if free else (0.0,))
+        if model.target is not None:
+            known = np.vstack([known, model.target])
+    return [model.starts(known, softer) for softer in SOFTER]
 
 
-def _warm_start(
-    function: Objective, facts: Facts, start: Fit | DCG
-) -> tuple[Objective, list[Floats]]:
-    """Return the objective and the starts, (S, p), from a fit, with its judges, or from a DCG."""
-    model = function.model
-    if isinstance(start, DCG):
-        metric = log_curves(start.gains, start.discounts, falling=model.falling)[None]
-        empty = empty_gain(start.gains)
-        return function, [model.starts(metric, softer, empty) for softer in SOFTER]
-
-    # a fit of another kind of log has other parameters
-    if start.model.places != model.places:
-        return _warm_start(function, facts, start.dcg)
-    if facts.raters:
-        # a rater who is new is like the common judge
-        known = dict(zip(start.raters, start.model.own.T, strict=False))
-        own = np.stack([known.get(name, np.zeros(2)) for name in facts.raters], axis=1)
-        model = replace(model, own=own)
-    return replace(function, model=model), [start.theta[None]]
-
-
-def _model(pairs: PairSource, options: DCGOptions, prior: DCG | None) -> Model:
-    """Return the model of a log."""
+def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
+    """Return the model of a log, in which a typical pair differs by 100 times the judges' noise."""
     facts: Facts = pairs.facts
     falling = options.discounts == "falling"
-    target = None
-    empty = 0.0
-    if prior is not None:
-        target = log_curves(prior.gains, prior.discounts, falling=falling)
-        empty = empty_gain(prior.gains)
 
     # an empty place alone can be worth nothing where lists differ in length
     zero = options.zero if isinstance(options.zero, int) else 0
     if options.zero == "none" and facts.n_empty[1]:
         zero = facts.n_grades
-    power = None if isinstance(options.power, str) else float(options.power)
 
-    robust = options.loss == "robust"
-    return Model(
+    model = Model(
         facts.depth,
         facts.n_grades,
-        robust,
+        options.loss == "robust",
         facts.n_levels,
         facts.ties,
         facts.sided,
         np.zeros((2, len(facts.raters) or 1)),
         # the prior
         ridge=float(options.ridge),
-        centre=log_sharpness(pairs.thinned(4096), prior, MIDDLE if power is None else power),
-        target=target,
-        empty=empty,
+        centre=0.0,
+        target=None if prior is None else log_metric(prior, falling=falling),
         # what is fixed
         zero=zero,
         falling=falling,
-        power=power,
+        power=None if isinstance(options.power, str) else float(options.power),
     )
 
-
-def log_sharpness(sample: Pairs, prior: DCG | None, power: float) -> float:
-    """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
-    assert sample.facts is not None
-    shape = sample.facts.n_grades, sample.facts.depth
-    reference = replace(DCG.standard(*shape) if prior is None else prior, power=power)
-    size = float(reference.discounts.sum() * np.ptp(reference.gains))
-    sides = sample.first, sample.second
-    first, second = (reference.score(np.where(lists < 0, EMPTY, lists)) for lists in sides)
-    typical = np.sqrt(np.average((first - second) ** 2, weights=sample.weights)) / size
-    return float(np.log(100.0) - np.log(typical if typical > 0 else 0.1))
+    # the typical difference under the prior's or the usual curves
+    usual = DCG.standard(facts.n_grades, facts.depth) if prior is None else prior
+    usual = replace(usual, power=MIDDLE)
+    start = model.starts(log_metric(usual, falling=falling)[None])
+    sample = pairs.thinned(4096)
+    gaps = sample.differences(model.points(start))
+    typical = float(np.sqrt(np.average(gaps**2, weights=sample.weights)))
+    return replace(model, centre=float(np.log(100.0 / (typical or 0.1))))
 
 
 def _notes(facts: Facts, zero: int | str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, filled
 from dcglearn.learning.factoring import Factoring, factor
-from dcglearn.learning.margin_qp import QPSource, solve
+from dcglearn.learning.margin_qp import solve
 from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.learning.reference_qp import solve_cvxpy
@@ -99,7 +99,7 @@ def qp_part(log: PreferencePairs, options: QPOptions) -> tuple[QPPairs, Indices]
 
 
 def fit_pairs(
-    pairs: QPSource,
+    pairs: QPPairs,
     counts: Indices,
     dropped: Counts,
     visible: Visibility,

@@ -5,14 +5,14 @@
 
 Zhou et al. 2008, eq. 1, 4 and 6, as the equivalent ``F(W) = ||W||^2 + C sum v max(0, m - <W,
 d>)^2``: convex, once differentiable, piecewise quadratic. Newton's method sees the pairs only
-through ``evaluate(W, curvature)``.
+through ``evaluate(W)``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,34 +22,12 @@ from dcglearn.learning.pair_sums import PairSums, QPPairs
 from dcglearn.logs.thinning import SAMPLE
 
 
-class QPSource(Protocol):
-    """What `solve` needs of pairs, which may be in memory or on a cluster."""
-
-    def __len__(self) -> int:
-        """Return their number."""
-
-    @property
-    def depth(self) -> int:
-        """K."""
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-
-    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
-        """Return the sums over the pairs at W, shape (K, L)."""
-
-    def thinned(self, n: int) -> QPPairs:
-        """Return about `n` of the pairs that stand for all, the same ones every time."""
-
-
 @dataclass(frozen=True)
 class Solution:
     """A solved QP: W, shape (K, L), the objective F(W), and how it was reached.
 
     `gap` is the duality gap relative to F(W), an upper bound on the relative distance to the
     optimum. `n_iter` counts Newton steps on the whole log, or iterations of cvxpy's solver.
-    `curvature` is that of the last steps, from which a longer log may start.
     """
 
     weights: Floats
@@ -57,11 +35,10 @@ class Solution:
     gap: float
     n_iter: int
     converged: bool
-    curvature: Floats | None = field(default=None, repr=False)
 
 
 def solve(
-    pairs: QPSource,
+    pairs: QPPairs,
     n_grades: int,
     C: float,
     *,
@@ -84,19 +61,16 @@ def solve(
         f"the QP of {pairs.depth:,} positions and {n_grades} grades",
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
-    # a long log from a rough solution on a sample, and from the curvature there
+    # a long log from a rough solution on a sample
     how: Any = {"monotone": monotone, "max_iter": max_iter}
-    curvature = None
     if start is None and len(pairs) >= 4 * SAMPLE:
         sample = pairs.thinned(SAMPLE)
         times = pairs.total_weight / sample.total_weight
-        rough = solve(sample, n_grades, C * times, tol=1e-6, **how)
-        start = rough.weights
-        curvature = None if rough.curvature is None else times * rough.curvature
+        start = solve(sample, n_grades, C * times, tol=1e-6, **how).weights
 
     # then exactly
     try:
-        return newton(pairs.evaluate, shape, C, start=start, curvature=curvature, tol=tol, **how)
+        return newton(pairs.evaluate, shape, C, start=start, tol=tol, **how)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise InputError(
             f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the "
@@ -105,31 +79,25 @@ def solve(
 
 
 def newton(
-    evaluate: Callable[[Floats, bool], PairSums],
+    evaluate: Callable[[Floats], PairSums],
     shape: tuple[int, int],
     C: float,
     *,
     monotone: bool = True,
     start: Floats | None = None,
-    curvature: Floats | None = None,
     tol: float = 1e-9,
     max_iter: int = 100,
 ) -> Solution:
     """Minimise F by a projected semismooth Newton method; see `solve`.
 
     Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the
-    method ends at the exact optimum when the set of pairs with a shortfall stops changing. The
-    curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; for the
-    first step it may be that of a sample.
+    method ends at the exact optimum when the set of pairs with a shortfall stops changing.
     """
+    # from 0, or from the monotone W next to the start
     weights = np.zeros(shape)
     if start is not None:
         weights = nearest_monotone(start) if monotone else start.copy()
-
-    is_of_sample = curvature is not None
-    sums = evaluate(weights, not is_of_sample)
-    if curvature is None:
-        curvature = sums.curvature
+    sums = evaluate(weights)
     objective, gap = certificate(sums, weights, C, monotone)
 
     # a gap of g leaves W within sqrt(g): where tol is small, the next step must be too
@@ -137,33 +105,27 @@ def newton(
     length = next_length = np.inf
     n_iter = 0
     while not (gap <= tol and next_length <= longest) and n_iter < max_iter:
-        step = _newton_step(curvature, sums.moment, weights, C, monotone)
+        step = _newton_step(sums, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
 
         # backtrack until the objective falls enough, or to the precision of floating point
         size = 1.0
         while True:
-            sums = evaluate(weights + size * step, False)
+            sums = evaluate(weights + size * step)
             reached = _objective(sums, weights + size * step, C)
             if reached <= objective + 1e-4 * size * slope + 1e-13 * objective:
                 break
             size /= 2
             if size < 1e-10:
-                return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
-        weights = weights + size * step
+                return Solution(weights, objective, gap, n_iter, gap <= tol)
 
         # of the next step, as much shorter than this one as this is than the last
+        weights = weights + size * step
         last, length = length, float(np.abs(step).max() / max(np.abs(weights).max(), 1e-300))
         next_length = length * min(length / last, 1.0) if np.isfinite(last) else length
-
-        # renew the curvature unless the gap fell tenfold
-        before = gap
         objective, gap = certificate(sums, weights, C, monotone)
-        if gap > (tol if is_of_sample else max(before / 10, tol)):
-            curvature = evaluate(weights, True).curvature
-            is_of_sample = False
         n_iter += 1
-    return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
+    return Solution(weights, objective, gap, n_iter, gap <= tol)
 
 
 def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tuple[float, float]:
@@ -180,39 +142,30 @@ def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tu
 
 
 def nearest_monotone(weights: Floats) -> Floats:
-    """Return the nearest W whose rows do not fall: isotonic regression by max-min."""
-    width = weights.shape[1]
-    sums = np.cumsum(weights, axis=1)
-    before = sums - weights
-    size = np.arange(width) - np.arange(width)[:, None] + 1
-    means = (sums[:, None, :] - before[:, :, None]) / np.maximum(size, 1)
-    means[:, np.arange(width), np.arange(width)] = weights
-    least = np.minimum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
-    return np.where(size > 0, least, -np.inf).max(axis=1)
+    """Return the nearest W whose rows do not fall, by isotonic regression."""
+    from scipy.optimize import isotonic_regression
+
+    return np.array([isotonic_regression(row).x for row in weights])
 
 
 def _objective(sums: PairSums, weights: Floats, C: float) -> float:
     return float(np.vdot(weights, weights)) + C * sums.loss
 
 
-def _newton_step(
-    curvature: Floats, moment: Floats, weights: Floats, C: float, monotone: bool
-) -> Floats:
+def _newton_step(sums: PairSums, weights: Floats, C: float, monotone: bool) -> Floats:
     """Return the step to the minimum of the local quadratic, (K, L), in the monotone cone."""
+    # the local quadratic, of pairs that fall short now
     depth, n_grades = weights.shape
-    hessian = 2 * np.eye(weights.size) + 2 * C * curvature
-    gradient = 2 * weights - 2 * C * moment
+    hessian = 2 * np.eye(weights.size) + 2 * C * sums.curvature
+    gradient = 2 * weights - 2 * C * sums.moment
 
-    # in the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for
+    # in the increments delta, W[k, l] = sum_{j <= l} delta[j, k], the cone is delta[j, k] >= 0 for
     # j >= 1
-    increments = np.diff(weights, axis=1, prepend=0.0)
-    bounded = monotone & (np.arange(n_grades) > 0)
-    lower = np.where(bounded, -increments, -np.inf)
-    blocks = _sums_above(_sums_above(hessian.reshape(depth, n_grades, depth, n_grades), 1), 3)
-    step = bounded_minimum(
-        blocks.reshape(hessian.shape), _sums_above(gradient, 1).ravel(), lower.ravel()
-    )
-    return np.cumsum(step.reshape(weights.shape), axis=1)
+    blocks = hessian.reshape(depth, n_grades, depth, n_grades).transpose(1, 0, 3, 2)
+    blocks = _sums_above(_sums_above(blocks, 0), 2)
+    lower = -np.diff(weights).T.ravel() if monotone else np.zeros(0)
+    step = bounded_minimum(blocks.reshape(hessian.shape), _sums_above(gradient.T, 0).ravel(), lower)
+    return np.cumsum(step.reshape(n_grades, depth), axis=0).T
 
 
 def _sums_above(array: Floats, axis: int) -> Floats:
@@ -221,28 +174,23 @@ def _sums_above(array: Floats, axis: int) -> Floats:
 
 
 def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
-    """Return the x, shape (p,), that minimises ``x'Hx/2 + g'x`` subject to ``x >= lower``.
+    """Return the x, (p,), that minimises ``x'Hx/2 + g'x``, its last entries at least `lower`, (m,).
 
-    H is positive definite; `lower` is ``-inf`` where there is no bound. With ``R'R = H``, x
-    minimises ``|R x + R^-T g|``; as R is triangular, the variables without a bound, which come
-    first, make their rows zero whatever the others are. These are found by nonnegative least
-    squares (Lawson and Hanson 1974).
+    H is positive definite. With ``R'R = H``, x minimises ``|R x + R^-T g|``; as R is triangular,
+    the first p - m entries make their rows zero whatever the others are. These are found by
+    nonnegative least squares (Lawson and Hanson 1974).
     """
     from scipy.linalg import cholesky, solve_triangular
     from scipy.optimize import nnls
 
-    # variables without a bound first
-    order = np.argsort(np.isfinite(lower), kind="stable")
-    n_free = int(np.isinf(lower).sum())
-    root = cholesky(hessian[np.ix_(order, order)])
-    target = -solve_triangular(root, gradient[order], trans="T")
+    root = cholesky(hessian)
+    target = -solve_triangular(root, gradient, trans="T")
 
-    # those with a bound, above it
-    x = np.where(np.isfinite(lower), lower, 0.0)[order]
-    if n_free < len(x):
+    # entries with a bound, above it, then those without
+    n_free = len(gradient) - len(lower)
+    bounded = lower
+    if len(lower):
         rows = root[n_free:, n_free:]
-        x[n_free:] += nnls(rows, target[n_free:] - rows @ x[n_free:])[0]
-    x[:n_free] = solve_triangular(
-        root[:n_free, :n_free], target[:n_free] - root[:n_free, n_free:] @ x[n_free:]
-    )
-    return x[np.argsort(order)]
+        bounded = lower + nnls(rows, target[n_free:] - rows @ lower)[0]
+    rest = target[:n_free] - root[:n_free, n_free:] @ bounded
+    return np.append(solve_triangular(root[:n_free, :n_free], rest), bounded)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, Indices
+from dcglearn.foundation.validation import Floats
 from dcglearn.kernels.library import function
 from dcglearn.learning.curves import Model
-from dcglearn.learning.pairs import CURVATURE, VALUE, LossSums, Pairs, Points, RaterSums
+from dcglearn.learning.pairs import CURVATURE, VALUE, Pairs
 
 add_in_parameters = function(
     "add_in_parameters l[10] .n .p .m .gains #share f[n,p] f[n,gains] f[n,depth] f[n,m] f[n*m*m]? "
@@ -24,59 +24,24 @@ factor are added to, gradients, (B, p), and Hessians, (B, p, p).
 """
 
 
-class PairSource(Protocol):
-    """Judgements in memory or on a cluster, as a fit sees them."""
-
-    def __len__(self) -> int:
-        """Return their number."""
-
-    @property
-    def facts(self) -> Any:
-        """The `Facts` of their log."""
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-
-    def sums(self, points: Points, order: int) -> LossSums:
-        """Return the losses at the points and, up to the order, slopes and curvature."""
-
-    def sums_of_raters(self, points: Points) -> RaterSums:
-        """Return the sums over each rater's judgements at one point."""
-
-    def thinned(self, n: int) -> Pairs:
-        """Return about `n` judgements that stand for all, in memory."""
-
-
-@dataclass(frozen=True)
-class Local:
+class Local(NamedTuple):
     """A function near B points: values (B,), gradients (B, p) and Hessians (B, p, p)."""
 
     value: Floats
     gradient: Floats
     hessian: Floats
 
-    def at(self, index: Indices | list[int]) -> Local:
-        """Return the function near some of the points."""
-        return Local(self.value[index], self.gradient[index], self.hessian[index])
-
-    def take(self, index: Indices, others: Local) -> None:
-        """Put the function near as many others in the place of some of the points."""
-        self.value[index] = others.value
-        self.gradient[index] = others.gradient
-        self.hessian[index] = others.hessian
-
 
 @dataclass(frozen=True)
 class Objective:
-    """The objective of a model on judgements.
+    """The objective of a model on judgements, in memory or as workers of a cluster keep them.
 
     `share` is the factor of the loss: the number of independent judgements that a unit of weight
     counts for.
     """
 
     model: Model
-    pairs: PairSource
+    pairs: Pairs
     share: float
 
     def __call__(self, thetas: Floats) -> Local:

@@ -12,23 +12,14 @@ sum of the losses of its parts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.added import AddedByField, Tally
-from dcglearn.foundation.threads import over_chunks
-from dcglearn.foundation.validation import (
-    EMPTY,
-    MAX_GRADES,
-    UNKNOWN,
-    Counts,
-    Floats,
-    Grades,
-    Indices,
-)
+from dcglearn.foundation.threads import sum_over_chunks
+from dcglearn.foundation.validation import EMPTY, Counts, Floats, Grades, Indices
 from dcglearn.kernels.library import function
 from dcglearn.learning.judgement_kernel import verdicts
 from dcglearn.learning.usable_pairs import learnable
@@ -101,13 +92,11 @@ class Points:
         return DCG(gains[0], discounts[0], power=self.powers[0])
 
     def values(self, lists: Grades) -> Floats:
-        """Return the values of m lists, (B, m)."""
-        gains = np.pad(self.gains, [(0, 0), (0, 1)])  # the last is that of -1, no result
-        values = np.zeros((len(self), len(lists)))
-        for column, discount in zip(lists.T, self.discounts.T, strict=True):
-            values += discount[:, None] * gains[:, column]
-        factors: Floats = np.maximum((lists >= 0).sum(axis=1), 1.0) ** -self.powers[:, None]
-        return values * factors
+        """Return the values of m lists at the first point, (m,)."""
+        gains = np.append(self.gains[0], 0.0)  # the last is that of -1, no result
+        lengths = np.maximum((lists >= 0).sum(axis=1), 1.0)
+        values: Floats = (gains[lists] * self.discounts[0]).sum(axis=1) * lengths ** -self.powers[0]
+        return values
 
 
 @dataclass(frozen=True)
@@ -201,7 +190,7 @@ class Pairs(Weighted):
     The preferred and the other lists, int8 of shape (n, K), are C-contiguous, -1 = no result. The
     strength of each preference is 1..M, 0 for a tie; this, the index of the judge, the weight, and
     the `way`, 1 where the first of the lists was shown first, -1 where the second was, and 0 where
-    this is not known, have the shape (n,), or (1,).
+    this is not known, have the shape (n,), or (1,). `facts` are the `Facts` of their log.
     """
 
     first: Grades
@@ -210,7 +199,7 @@ class Pairs(Weighted):
     rater: NDArray[np.int32]
     weight: Floats
     way: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, np.int8))
-    facts: Facts | None = None
+    facts: Any = None
 
     def __len__(self) -> int:
         return len(self.first)
@@ -238,8 +227,7 @@ class Pairs(Weighted):
         def part(start: int, stop: int) -> LossSums:
             return LossSums(*self._sums_of_rows(points, order, start, stop))
 
-        n = len(self)
-        return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+        return sum_over_chunks(part, len(self))
 
     def _sums_of_rows(self, points: Points, order: int, start: int, stop: int) -> list[Floats]:
         """Return the loss of some rows at the points, and its derivatives up to the order."""
@@ -257,10 +245,9 @@ class Pairs(Weighted):
 
         def part(start: int, stop: int) -> RaterSums:
             rows = self.at(np.arange(start, stop))
-            return RaterSums.of(rows, points, rows.differences(points)[0])
+            return RaterSums.of(rows, points, rows.differences(points))
 
-        n = len(self)
-        return reduce(RaterSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+        return sum_over_chunks(part, len(self))
 
     def losses(self, points: Points) -> Floats:
         """Return the loss of each judgement at the points, shape (n, B)."""
@@ -268,7 +255,7 @@ class Pairs(Weighted):
         return np.array(rows).reshape(len(self), len(points))
 
     def differences(self, points: Points) -> Floats:
-        """Return z of each pair at the points, without position bias, shape (B, n)."""
+        """Return z of each pair at the first point, without position bias, shape (n,)."""
         return points.values(self.first) - points.values(self.second)
 
 
@@ -373,9 +360,7 @@ def coded(log: PreferencePairs, facts: Facts) -> Pairs:
 
 def known_or_none(lists: Grades) -> Grades:
     """Return lists as learning takes them: unknown grades count as the worst, -1 is no result."""
-    codes = np.arange(MAX_GRADES + 2).astype(np.int8)
-    codes[[EMPTY, UNKNOWN]] = -1, 0
-    return np.ascontiguousarray(codes[lists] if lists.min(initial=0) < 0 else lists)
+    return np.ascontiguousarray(np.where(lists == EMPTY, -1, np.maximum(lists, 0)))
 
 
 def _strength(log: PreferencePairs) -> Floats | None:

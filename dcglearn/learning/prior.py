@@ -77,10 +77,13 @@ class Prior:
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Return n draws of the parameters, shape (n, p)."""
+        # what is charged: normal but for the bends
         charged = rng.normal(size=(n, len(self.linear)))
         charged[:, : self.n_of_gains] = self._bends(n, self.n_of_gains, rng)
         n_others = self.n_bends - self.n_of_gains
         charged[:, self.n_of_gains : self.n_bends] = self._bends(n, n_others, rng)
+
+        # the parameters that these are linear functions of
         drawn = np.linalg.solve(self.linear, (charged + self.centres).T).T
         return np.ascontiguousarray(drawn)
 

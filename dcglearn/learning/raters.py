@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Indices
-from dcglearn.learning.curves import BIAS_SPREAD, OWN_SPREADS, PRIOR, Model
+from dcglearn.learning.curves import BIAS_SPREAD, ERROR, OWN_SPREADS, Model
 from dcglearn.learning.objective import Objective
 
 LIMITS = np.array([[-9.0, -30.0], [9.0, 30.0]])
@@ -57,7 +57,7 @@ def _step(objective: Objective, theta: Floats) -> tuple[Floats, Floats]:
     common = np.zeros(2)
     at = _common(model)
     common[: len(at)] = theta[at]
-    mean, spread = np.array([PRIOR.error, (0.0, BIAS_SPREAD)]).T
+    mean, spread = np.array([ERROR, (0.0, BIAS_SPREAD)]).T
     of_own = np.diag(OWN_SPREADS**-2.0)
 
     # eliminate the raters

@@ -89,7 +89,7 @@ def search(whole: Objective, starts: Sequence[Floats]) -> Ends:
 
     # on larger samples from where the last descents ended
     for objective in counted(objectives[1:], "larger samples"):
-        softer = whole.model.sharpened(ends.theta[[ends.best]], SOFTENED)
+        softer = whole.model.sharpened(ends.theta[ends.best], SOFTENED)
         ends = descend(objective, objective.lowest(softer, 1), bounds)
 
     if not np.isfinite(ends.value):
@@ -133,7 +133,7 @@ def descend(
     active = np.flatnonzero(np.isfinite(local.value))
     while len(active) and ends.n_iter < max_steps:
         # step to the minimum of the local quadratic within bounds and radius
-        here, before = local.at(active), theta[active]
+        here, before = Local(*(x[active] for x in local)), theta[active]
         low, high = lows[active], highs[active]
         radius, damping = radii[active], dampings[active]
         step = np.zeros(before.shape)
@@ -152,7 +152,8 @@ def descend(
         # move, and adapt the radius
         moved = np.flatnonzero(taken)
         theta[active[moved]] = trial[moved]
-        local.take(active[moved], there.at(moved))
+        for own, new in zip(local, there, strict=True):
+            own[active[moved]] = new[moved]
         length = np.abs(step).max(axis=1)
         radii[active] = _radius(radius, length, fell, promise, taken)
         dampings[active] = damping

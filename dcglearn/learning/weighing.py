@@ -16,11 +16,12 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.curves import empty_gain, with_curves
+from dcglearn.learning.curves import log_metric
 from dcglearn.learning.evidence import fixed_population, free_population, laplace_evidence, sampled
 from dcglearn.learning.fit import FREE, LLM, NEAR_LLM, OF_LENGTH, PRIOR, Fit, Member, fit_dcg
-from dcglearn.learning.objective import Objective, PairSource
+from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import descend
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
@@ -48,7 +49,7 @@ MEMBERS, TO_CHOOSE = 256, 384
 """Members of a population that tells evidence, and of one that chooses between two forms."""
 
 
-def learned(pairs: PairSource, options: DCGOptions) -> Fit:
+def learned(pairs: Pairs, options: DCGOptions) -> Fit:
     """Return the default learner's fit to pairs, of the form that their evidence chooses."""
     varied = pairs.facts.n_empty[1] > 0
     fits = [fit_dcg(pairs, form) for form in options.forms(varied=varied)]
@@ -80,8 +81,9 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
     # the fitted curves
     fits = {FREE: fit}
     if LLM in metrics:
-        options = replace(fit.options, prior=metrics[LLM], llm=None)
-        fits[NEAR_LLM] = fit_dcg(fit.pairs, options, metrics[LLM])
+        near = metrics[LLM]
+        options = replace(fit.options, prior=near, start=near, llm=None)
+        fits[NEAR_LLM] = fit_dcg(fit.pairs, options)
 
     # their weights
     with one_blas_thread():
@@ -96,7 +98,7 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
 
         # the judges that fit best with the mean
         mean = mean_dcg(members)
-        theta = with_curves(model, fit.theta, mean)
+        theta = model.with_metrics(fit.theta, log_metric(mean, falling=model.falling)[None])[0]
         points = model.points(judged(sampled(fit.function), theta))
 
     return replace(
@@ -141,12 +143,10 @@ def _weights(
 
 def judged(objective: Objective, theta: Floats) -> Floats:
     """Return parameters, shape (1, p), with the judges that fit best with the curves of theta."""
-    low, high = (end.copy() for end in objective.model.bounds)
-
-    # the curves, and the gain of an empty place, stay
-    at = objective.model.places
-    of_curves = np.r_[: at.delta.stop, at.empty, at.power]
-    low[of_curves] = high[of_curves] = np.clip(theta, low, high)[of_curves]
+    ends = np.tile(np.clip(theta, *objective.model.bounds), (2, 1))
+    judges = objective.model.of_judges
+    ends[:, judges] = np.array(objective.model.bounds)[:, judges]
+    low, high = ends
     return descend(objective, theta[None], (low, high), max_steps=50, tol=1e-6).theta
 
 
@@ -156,7 +156,7 @@ def zeroed(dcg: DCG, zero: int) -> DCG:
     If `zero` is beyond the last grade, the gain of an empty place is 0.
     """
     metric = dcg.normalised()
-    nothing = metric.gains[zero] if zero < dcg.n_grades else empty_gain(dcg.gains)
+    nothing = metric.gains[zero] if zero < dcg.n_grades else log_metric(dcg)[-2]
     return replace(metric, gains=metric.gains - nothing)
 
 
@@ -165,6 +165,7 @@ def mean_dcg(members: Sequence[Member]) -> DCG:
 
     Each member's gains are first scaled to rise by 1.
     """
+    # curves of one scale
     weights = [member.weight for member in members]
     gains = [member.dcg.gains / np.ptp(member.dcg.gains) for member in members]
     discounts = [member.dcg.discounts for member in members]

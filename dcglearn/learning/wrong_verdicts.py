@@ -4,8 +4,6 @@ A judge's error rate is the part that does not depend on how close two lists are
 errors come from close pairs have a small one, however often they are wrong.
 """
 
-from typing import Any
-
 import numpy as np
 
 from dcglearn.foundation.intervals import binomial_tail
@@ -62,8 +60,7 @@ def contrary_raters(pairs: Pairs, points: Points) -> Flags:
     _, rater, weight, _ = decided.columns
 
     def sums(values: Floats) -> Floats:
-        totals: Any = np.bincount(rater, values, n_raters)
-        return np.asarray(totals, np.float64)
+        return np.bincount(rater, values, n_raters).astype(np.float64)
 
     # how many independent judgements of each, and how many of these name the worse list
     total = np.maximum(sums(weight), 1e-300)
@@ -75,4 +72,4 @@ def contrary_raters(pairs: Pairs, points: Points) -> Flags:
 def _decided(pairs: Pairs, points: Points) -> tuple[Pairs, Floats]:
     """Return the decided judgements, and the differences of their lists in units of the noise."""
     decided = pairs.at(np.flatnonzero(pairs.columns[0]))
-    return decided, decided.differences(points)[0]
+    return decided, decided.differences(points)

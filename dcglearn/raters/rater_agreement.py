@@ -185,7 +185,7 @@ def _errors(
     fit = fit_of(learner) or fit_log(log, DCGOptions.of(learner))
 
     # the verdicts that it has a probability for, of any strength
-    log = log if fit.ties else log.decided
+    log = log if fit.model.ties else log.decided
     pairs = coded(log, replace(fit.facts, raters=names, steps=np.zeros(0), ties=True))
 
     # judges without error and bias to begin with

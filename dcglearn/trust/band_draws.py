@@ -311,21 +311,20 @@ def bands(
         warn_of(whole)
 
     # draw from the posterior
-    posterior = posterior_of(log, whole, unit, 10 * n_resamples, random_state)
-    gains, discounts = posterior.dcgs()
+    draws = posterior_of(log, whole, unit, 10 * n_resamples, random_state)
 
     dcg = whole.dcg
     assert dcg.judges is not None, "a learner's fit knows its judges"
-    judges = replace(dcg.judges, draws=posterior.judges().few())
+    judges = replace(dcg.judges, draws=draws.few())
     return Bands(
         dcg=DCG(dcg.gains, dcg.discounts, dcg.grade_names, dcg.notes, power=dcg.power),
-        gains=gains,
-        discounts=discounts,
+        gains=draws.gains,
+        discounts=draws.discounts,
         level=level,
         by=unit,
         n_units=_n_units(log, unit),
         metric=replace(dcg, judges=judges),
-        powers=posterior.powers if whole.model.power is None else None,
+        powers=draws.powers if whole.model.power is None else None,
     )
 
 
@@ -338,8 +337,8 @@ def drawn_judges(log: Preferences, fit: Fit, random_state: int) -> Judges:
     log = usable_pairs(log)
     unit = unit_of(log, fewest=FEWEST_DRAWN)
     # from about 1,500 judgements, which is faster
-    posterior = posterior_of(log, fit, unit, N_DRAWS, random_state, 1_500)
-    return replace(judges, draws=posterior.judges().few())
+    draws = posterior_of(log, fit, unit, N_DRAWS, random_state, 1_500)
+    return replace(judges, draws=draws.few())
 
 
 def why_no_bands(log: Preferences, by: str | None = None) -> str:

@@ -56,8 +56,9 @@ def influence(log: PreferencePairs, fit: Fit, place: int) -> Floats:
 
 
 def refitted(log: PreferencePairs, fit: Fit) -> Fit:
-    """Return the fit to a part of its log, from where it ended, with its members' weights."""
-    return weighed(fit_log(log, fit.form, fit), held=[member.weight for member in fit.members])
+    """Return the fit to a part of its log, from its free curves, with its members' weights."""
+    again = fit_log(log, replace(fit.form, start=fit.free))
+    return weighed(again, held=[member.weight for member in fit.members])
 
 
 def numbers_of(dcg: DCG) -> Floats:

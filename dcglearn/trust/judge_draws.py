@@ -1,4 +1,7 @@
-"""Judges of a learned metric, and draws of both from the posterior of a log."""
+"""Judges of a learned metric, and draws of both from the posterior of a log.
+
+The draws are a population that went from the prior to the log (`learning.evidence`).
+"""
 
 import logging
 from dataclasses import replace
@@ -6,15 +9,22 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import EMPTY
+from dcglearn.foundation.validation import EMPTY, Floats, Indices
+from dcglearn.learning.evidence import free_population, sampled
 from dcglearn.learning.fit import Fit
-from dcglearn.learning.posterior import JUDGED, Posterior, dispersion
+from dcglearn.learning.pairs import SLOPES
 from dcglearn.logs.thinning import SAMPLE
-from dcglearn.metrics.judges import Judges
+from dcglearn.metrics.judges import JudgeDraws, Judges
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.resampling import is_whole
 
 _LOG = logging.getLogger(__name__)
+
+FEW, MANY = 256, 384
+"""Members of the populations behind draws, each of which gives four of them at most."""
+
+JUDGED = 6_000
+"""Draws are from about so many judgements: of a log of twice as many from a sample by weight."""
 
 
 def with_judges(fit: Fit, log: Preferences) -> Fit:
@@ -40,10 +50,10 @@ def with_judges(fit: Fit, log: Preferences) -> Fit:
 
 def posterior_of(
     log: Preferences, fit: Fit, unit: str, n: int, random_state: int, n_judged: int = JUDGED
-) -> Posterior:
+) -> JudgeDraws:
     """Return n draws from the posterior of a fit to a log, whose units are independent.
 
-    They are from about `n_judged` judgements, see `Posterior.of`.
+    They are from about `n_judged` judgements, see `drawn`; judges are in the unit of the metric.
     """
     with one_blas_thread():
         # how much the judgements of a unit depend on each other
@@ -63,4 +73,69 @@ def posterior_of(
             unit,
             apart,
         )
-        return Posterior.of(fit, n, random_state, apart, n_judged)
+        points = fit.model.points(drawn(fit, n, random_state, apart, n_judged))
+
+    return JudgeDraws(
+        *points.scaled,
+        scale=points.discounts[:, 0] * points.gains[:, -1],
+        tie_threshold=points.thresholds[:, 1],
+        error_rate=points.errors.mean(axis=1),
+        bias=points.biases.mean(axis=1),
+        powers=points.powers,
+    )
+
+
+def drawn(
+    fit: Fit, n: int, random_state: int, dispersion: float = 1.0, n_judged: int = JUDGED
+) -> Floats:
+    """Return n draws of the parameters from the posterior of a fit, shape (n, p).
+
+    Raters' own deviations stay as fitted. A judgement counts as one, less where lists recur, and at
+    most as ``1 / dispersion``. Of a long log a sample of about `n_judged` stands for all, whose
+    judgements count for more, up to one each. If that is less than the log counts for, the draws
+    are moved to the fit, and towards it by the root of the part: rather too wide.
+    """
+    # how much a judgement counts for
+    function = replace(fit.function, share=min(fit.function.share, 1 / dispersion))
+    sample = sampled(function, n_judged)
+
+    n_members = FEW if n <= 4 * FEW else MANY
+    draws, _ = free_population(sample, np.random.default_rng(random_state), n_members)
+    draws = draws[np.linspace(0, len(draws) - 1, n).round().astype(int)]
+    part = sample.share * sample.pairs.total_weight
+    part /= function.share * function.pairs.total_weight
+    if part < 1 - 1e-9:
+        moved = fit.theta + (draws - draws.mean(axis=0)) * part**0.5
+        draws = np.clip(moved, *function.model.bounds)
+    return draws
+
+
+def dispersion(fit: Fit, cluster: Indices, random_state: int) -> float:
+    """Return how many times the slopes vary more by cluster than by judgement, at least 1.
+
+    `cluster`, shape (n,), numbers the cluster of each judgement. Both variances are those of sums
+    over 64 random groups of clusters, in units of the curvature: the magnitude adjustment of
+    Ribatet, Cooley and Davison (2012).
+    """
+    rng = np.random.default_rng(random_state)
+    n_groups = 64
+
+    # units in which the curvature is 1
+    values, vectors = np.linalg.eigh(fit.hessian)
+    root = vectors / np.sqrt(np.maximum(values, 1e-6 * values.max()))
+
+    # variance of the total slope, by clusters and by judgements
+    variances = []
+    for of_judgement in (cluster, np.arange(len(cluster))):
+        groups = rng.permutation(np.arange(of_judgement.max() + 1) % n_groups)
+        slopes = _slopes(fit, groups[of_judgement]) @ root
+        variances.append(float(len(slopes) * slopes.var(axis=0, ddof=1).sum()))
+    return max(variances[0] / variances[1], 1.0)
+
+
+def _slopes(fit: Fit, group: Indices) -> Floats:
+    """Return the slopes of each group's loss at the fit, shape (G, p)."""
+    function, theta = fit.function, fit.theta[None]
+    parts = [fit.pairs.at(np.flatnonzero(group == g)) for g in range(group.max() + 1)]
+    slopes = [replace(function, pairs=part).at(theta, SLOPES).gradient[0] for part in parts]
+    return np.array(slopes) - function.model.prior.at(theta)[1]

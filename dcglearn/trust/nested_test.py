@@ -16,10 +16,10 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.fit import Fit
 from dcglearn.learning.pairs import Pairs
-from dcglearn.learning.posterior import Posterior
 from dcglearn.learning.wrong_verdicts import wrong_chances
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, size_of
+from dcglearn.trust.judge_draws import drawn
 from dcglearn.trust.resampling import is_whole
 
 FALSE_POSITIVE_RATE = 0.05
@@ -96,7 +96,7 @@ def agreement(fit: Fit) -> float:
         return 1.0
     points = fit.model.points(fit.theta[None])
     threshold = float(points.thresholds[0, 1])
-    z, errors = pairs.differences(points)[0], points.errors[0][pairs.rater]
+    z, errors = pairs.differences(points), points.errors[0][pairs.rater]
     wrong = wrong_chances(z, 0.0, threshold, errors)
 
     # how many verdicts each pair has, and how many are for one of its lists
@@ -127,7 +127,7 @@ def blunter_draws(fit: Fit, alike: float, n: int, random_state: int) -> Floats:
     model = replace(fit.model, centre=fit.model.centre - np.log(10.0))
     pairs = fit.pairs.changed(weight=weight)
     function = replace(fit.function, model=model, pairs=pairs, share=share)
-    return Posterior.of(replace(fit, function=function), n, random_state).thetas
+    return drawn(replace(fit, function=function), n, random_state)
 
 
 def simulated(fit: Fit, alike: float, theta: Floats, rng: np.random.Generator) -> Pairs:
@@ -150,7 +150,7 @@ def simulated(fit: Fit, alike: float, theta: Floats, rng: np.random.Generator) -
     )
 
     # which list is ahead, and by how much
-    lead = pairs.differences(points)[0] + noise[0] - noise[1]
+    lead = pairs.differences(points) + noise[0] - noise[1]
     level = np.searchsorted(points.thresholds[0, 1:-1], np.abs(lead))
 
     # two mistakes cancel: 2 often (1 - often) is the error rate

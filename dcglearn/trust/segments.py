@@ -141,7 +141,7 @@ def segment_test(
         def gain_of(pairs: Pairs) -> float:
             """Return by how much a DCG and a judge for each segment lower the objective."""
             fit = common.on(pairs, 1.0)
-            starts = alone.sharpened(fit.theta[None], (0.0, -0.7, 0.7))
+            starts = alone.sharpened(fit.theta, (0.0, -0.7, 0.7))
             gain = fit.objective
             for s in range(len(common.raters)):
                 own = pairs.at(np.flatnonzero(pairs.rater == s), rater=np.zeros(1, np.int32))

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from dcglearn.learning.curves import Model, log_curves
+from dcglearn.learning.curves import Model, log_metric
 from dcglearn.learning.pairs import SLOPES, Pairs, Points
+from dcglearn.metrics.dcg import DCG
 
 EVERY_KIND = range(24)
 """Seeds of `random_pairs` and `random_model`, over which each kind of log and model occurs."""
@@ -58,6 +59,11 @@ def random_points(
     return Points(*curves, thresholds, errors, sided * biases, powers)
 
 
+def at_point(points: Points, b: int) -> Points:
+    """Return one of the points alone."""
+    return Points(*(x[b : b + 1].copy() for x in vars(points).values()))
+
+
 def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
     """Return a model, judgements that it suits, and parameters."""
     depth, n_grades = int(rng.integers(1, 7)), int(rng.integers(2, 6))
@@ -65,7 +71,7 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
     target = None
     if rng.integers(2):
         discounts = np.sort(rng.exponential(1, depth))[::-1]
-        target = log_curves(np.cumsum(rng.exponential(1, n_grades)), discounts)
+        target = log_metric(DCG(np.cumsum(rng.exponential(1, n_grades)), discounts))
     with_errors, sided = rng.random(2) < 0.7
     model = Model(
         depth,
@@ -79,7 +85,6 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
         ridge=rng.choice([0.0, 1.0, 10.0]),
         target=target,
         zero=rng.choice([0, 1, n_grades]),
-        empty=0.2,
         falling=bool(rng.integers(2)),
         power=rng.choice([0.0, 0.7, None]),
     )

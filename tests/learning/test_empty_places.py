@@ -100,7 +100,7 @@ def test_a_free_zero_and_free_discounts_are_taken_over_by_a_start():
     log = log_of(TRUTH, 500, 3)
     free = {"zero": "none", "discounts": "free"}
     cold = fitted(log, **free)
-    warm = fit_log(log, DCGOptions(**free), cold)
+    warm = fitted(log, **free, start=cold.dcg)
     assert cold.dcg.gains[0] < 0 and (np.diff(cold.dcg.discounts) > 0).any()
     assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
     np.testing.assert_allclose(warm.dcg.gains, cold.dcg.gains, atol=1e-4)

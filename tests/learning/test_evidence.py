@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from dcglearn import DCG, textbook_dcgs
-from dcglearn.learning.curves import PRIOR, with_curves
+from dcglearn.learning.curves import DISCOUNT_SLOPE, ERROR, log_metric
 from dcglearn.learning.evidence import fixed_population, free_population, laplace_evidence, sampled
 from dcglearn.learning.fit import fit_log
 from dcglearn.learning.options import DCGOptions
@@ -39,8 +39,8 @@ def binary(request):
     flips = request.param
     log = preference_pairs(TRUTH, 25, lists="free", n_flips=flips, random_state=4)
     fit = fit_log(log, DCGOptions(n_grades=2))
-    of_judges = log_normal(SHARPNESS, fit.model.centre, PRIOR.sharpness_spread)[:, None]
-    of_judges = of_judges + log_normal(LOGITS, *PRIOR.error)
+    of_judges = log_normal(SHARPNESS, fit.model.centre, 2.5)[:, None]
+    of_judges = of_judges + log_normal(LOGITS, *ERROR)
     steps = np.diff(SHARPNESS)[0] * np.diff(LOGITS)[0]
     return log, fit, of_judges + np.log(steps)
 
@@ -67,7 +67,7 @@ def test_the_evidence_of_a_metric_is_the_integral_over_its_judges(binary):
 
 def test_the_evidence_of_free_curves_is_the_integral_over_all_parameters(binary):
     log, fit, of_judges = binary
-    mean, spread = PRIOR.discount_slope
+    mean, spread = DISCOUNT_SLOPE
     of_falls = log_normal(FALLS, np.log(np.log(2)) + mean, spread / np.sqrt(fit.model.ridge))
     parts = []
     inside_bounds = np.clip(FALLS, *(end[1] for end in fit.model.bounds))
@@ -103,8 +103,7 @@ def test_metrics_have_the_evidence_of_the_mean_likelihood_over_judges():
     curves = fit.model.places.delta.stop
     logs = []
     for metric in metrics:
-        with_metric = with_curves(fit.model, fit.theta, metric)
-        draws[:, :curves] = with_metric[:curves]
+        draws[:, :curves] = log_metric(metric)[:curves]
         inside = np.clip(draws, *fit.model.bounds)
         losses = objective.values(inside) - fit.model.prior.at(inside)[0]
         logs.append(np.logaddexp.reduce(-losses) - np.log(4 * len(losses)))

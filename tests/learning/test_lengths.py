@@ -8,6 +8,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.audits.inputs import Inputs
 from dcglearn.audits.questions import sum_or_average
+from dcglearn.learning.fit import fit_log
 from dcglearn.metrics.dcg import POWER
 from dcglearn.trust.comparison import ADDED_UP, LEARNED
 from dcglearn.trust.fit_learner import fit_learner
@@ -102,7 +103,14 @@ def test_with_a_prior_the_sum_is_learned_and_another_power_refused():
 def test_a_refit_keeps_the_form(averaged):
     log, fit = averaged
     again = refitted(log[:-1], fit)
-    assert again.form == fit.form and again.dcg.power == pytest.approx(fit.dcg.power, abs=0.05)
+    assert (again.form.zero, again.form.power) == (fit.form.zero, fit.form.power)
+    assert again.dcg.power == pytest.approx(fit.dcg.power, abs=0.05)
+    assert again.objective <= fit_log(log[:-1], fit.form).objective + 1e-6
+
+
+def test_a_prior_may_have_any_power_where_that_is_free():
+    log = log_of(AVERAGE, 100, 7)
+    assert dl.DCGLearner(prior=AVERAGE, power="free").fit(log).dcg_.power > 0.5
 
 
 def test_the_sentence_says_what_people_do_and_the_rows_what_it_gains(averaged):

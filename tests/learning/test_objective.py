@@ -2,7 +2,7 @@
 differences.
 """
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +11,16 @@ from scipy.special import expit
 from dcglearn import DCG
 from dcglearn.learning.curves import (
     BIAS_SPREAD,
-    PRIOR,
+    DISCOUNT_SLOPE,
+    ERROR,
+    FREE_SLOPE,
+    GAIN_SLOPE,
+    NEAR_TARGET,
+    OWN_SPREADS,
     Model,
     family,
-    known_curves,
-    log_curves,
-    with_curves,
+    known_metrics,
+    log_metric,
 )
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE
@@ -86,13 +90,13 @@ def test_the_prior_is_that_of_its_formula(seed):
     falls = np.diff(np.log(ranks))
 
     # slopes of the two curves, less those of the target
-    (gain_mean, gain_spread), (fall_mean, fall_spread) = PRIOR.gain_slope, PRIOR.discount_slope
+    (gain_mean, gain_spread), (fall_mean, fall_spread) = GAIN_SLOPE, DISCOUNT_SLOPE
     if not model.falling:
-        fall_mean, fall_spread = PRIOR.free_slope
+        fall_mean, fall_spread = FREE_SLOPE
     near, target = 1.0, (np.zeros(len(alpha)), np.log(falls) if model.falling else 0 * falls)
     if model.target is not None:
         gain_mean = fall_mean = 0.0
-        near, target = PRIOR.near_target, np.split(model.target, [len(alpha)])
+        near, target = NEAR_TARGET, np.split(model.target[:-2], [len(alpha)])
     expected = target[1]
     if model.target is not None and model.falling:
         expected = np.maximum(expected, np.log(0.05 * falls))  # a flatter one counts as r^-0.05
@@ -103,19 +107,18 @@ def test_the_prior_is_that_of_its_formula(seed):
     # all else
     for x, mean, spread in (
         (alpha.mean(), 0.0, 1.0),
-        (sharp, model.centre, PRIOR.sharpness_spread),
-        (error, *PRIOR.error),
-        (empty, model.empty, PRIOR.empty_spread),
-        (power, *PRIOR.power),
+        (sharp, model.centre, 2.5),
+        (error, *ERROR),
+        (empty, 0.0 if model.target is None else model.target[-2], 0.5),
+        (power, 0.0, 1.6),
         (bias, 0.0, BIAS_SPREAD),
-        (rises, 0.0, PRIOR.threshold_spread),
+        (rises, 0.0, 2.0),
     ):
         total += 0.5 * np.sum(((x - mean) / spread) ** 2)
     assert model.prior.at(theta[None])[0][0] == pytest.approx(total)
 
     # of raters, by how much each differs; the objective is the sum
-    own = model.own[0] @ model.own[0] / PRIOR.own_error**2
-    own += model.own[1] @ model.own[1] / BIAS_SPREAD**2
+    own = np.sum((model.own / OWN_SPREADS[:, None]) ** 2)
     loss = pairs.sums(model.points(theta[None]), VALUE).loss[0]
     value = Objective(model, pairs, 0.7).values(theta[None])[0]
     assert value == pytest.approx(0.7 * loss + total + 0.5 * own)
@@ -127,8 +130,8 @@ def test_points_side_by_side_have_the_bytes_of_each_alone(seed):
     objective = Objective(model, pairs, 0.7)
     thetas = np.outer(np.linspace(-1, 1, 19), theta)
     together, alone = objective.at(thetas, CURVATURE), objective(theta[None])
-    for x in fields(together):
-        assert getattr(together, x.name)[18].tobytes() == getattr(alone, x.name)[0].tobytes()
+    for x, other in zip(together, alone, strict=True):
+        assert x[18].tobytes() == other[0].tobytes()
     np.testing.assert_array_equal(objective.values(thetas), together.value)
 
 
@@ -151,31 +154,33 @@ def test_curves_and_their_logarithms_are_the_same_metric():
     for _ in range(5):
         gains = np.cumsum(rng.exponential(1, 5))
         discounts = np.sort(rng.exponential(1, 10))[::-1]
-        start = model.starts(np.zeros((1, 13)), 1.0)[0]
-        theta = with_curves(model, start, DCG(gains, discounts))
-        dcg = model.points(theta[None]).dcg
+        start = model.starts(np.zeros((1, 15)), 1.0)[0]
+        thetas = model.with_metrics(start, log_metric(DCG(gains, discounts))[None])
+        dcg = model.points(thetas).dcg
         wanted = (gains - gains[0]) / (gains[-1] - gains[0])
         np.testing.assert_allclose(dcg.gains, wanted, atol=1e-12)
         np.testing.assert_allclose(dcg.discounts, discounts / discounts[0], rtol=1e-9)
 
     # free discounts rise and fall; with falling ones, those that rise are cut
     free = replace(model, falling=False)
-    dcg = free.points(with_curves(free, start, DCG(gains, discounts[::-1]))[None]).dcg
+    rising = DCG(gains, discounts[::-1])
+    dcg = free.points(free.with_metrics(start, log_metric(rising, falling=False)[None])).dcg
     np.testing.assert_allclose(dcg.discounts, (discounts / discounts[-1])[::-1], rtol=1e-9)
-    cut = log_curves(gains, discounts[::-1])[4:]
+    cut = log_metric(rising)[4:-2]
     assert np.exp(cut).max() == pytest.approx(3e-4)
 
 
 def test_starts_lie_within_bounds():
     model = Model(10, 5, ties=True, sided=True, zero=5, n_levels=2)
     low, high = model.bounds
-    known = known_curves(5, 10, True)
-    thetas = model.starts(known, 50.0, np.full(len(known), 3.0))
+    known = known_metrics(5, 10, True, (0.0,))
+    thetas = model.starts(known + 3.0, 50.0)
     assert (low <= thetas).all() and (thetas <= high).all() and (thetas == high).any()
-    sharper = model.sharpened(thetas[:2], (0.5, -1.0))
-    assert sharper.shape == (4, len(low)) and (sharper <= high).all()
+    sharper = model.sharpened(thetas[0], (0.5, -1.0))
+    assert sharper.shape == (2, len(low)) and (sharper <= high).all()
 
 
 def test_the_family_holds_the_lists_own_curves():
     assert len(family(5, 10)) == 32 and len(family(5, 10, falling=False)) == 96
-    assert all((np.diff(gains) > 0).all() and (np.diff(c) < 0).all() for gains, c in family(5, 10))
+    for dcg in family(5, 10):
+        assert (np.diff(dcg.gains) > 0).all() and (np.diff(dcg.discounts) < 0).all()

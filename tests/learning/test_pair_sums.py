@@ -6,15 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation import threads as chunks
-from dcglearn.learning import pair_sums as kernel
 from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.logs.visibility import encode
 
 ONE = np.ones(1)
 
 
-def pair_sums(first, second, margin, weight, weights, curvature=True):
-    return QPPairs(first, second, margin, weight).evaluate(weights, curvature)
+def pair_sums(first, second, margin, weight, weights):
+    return QPPairs(first, second, margin, weight).evaluate(weights)
 
 
 def twin(first, second, margin, weight, weights):
@@ -42,26 +41,13 @@ def problems(draw):
     return lists[0], lists[1], margin, weight, rng.normal(0, 0.5, (depth, n_grades))
 
 
-@given(problems(), st.booleans())
-def test_equals_the_twin(problem, wide):
-    kept = kernel.MAX_TABLE
-    kernel.MAX_TABLE = 0 if wide else kept  # wide scales take the scattering path
-    try:
-        sums = pair_sums(*problem)
-    finally:
-        kernel.MAX_TABLE = kept
+@given(problems())
+def test_equals_the_twin(problem):
+    sums = pair_sums(*problem)
     loss, slope, moment, curvature = twin(*problem)
     np.testing.assert_allclose([sums.loss, sums.slope], [loss, slope], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(sums.moment, moment, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(sums.curvature, curvature, rtol=1e-10, atol=1e-10)
-
-
-@given(problems())
-def test_without_curvature_the_rest_is_the_same(problem):
-    with_it, without = pair_sums(*problem), pair_sums(*problem, curvature=False)
-    assert without.curvature.size == 0
-    assert (with_it.loss, with_it.slope) == (without.loss, without.slope)
-    np.testing.assert_array_equal(with_it.moment, without.moment)
 
 
 def random_problem(n, seed=0):

@@ -13,7 +13,7 @@ from dcglearn.foundation import threads
 from dcglearn.learning import judgement_kernel
 from dcglearn.learning.pairs import CURVATURE, SLOPES, SMALL, VALUE, Points, pairs_of
 from dcglearn.logs.visibility import encode
-from tests.learning.makers import EVERY_KIND, plain_pairs, random_pairs, random_points
+from tests.learning.makers import EVERY_KIND, at_point, plain_pairs, random_pairs, random_points
 from tests.makers import random_log, refused
 
 # Losses and their derivatives.
@@ -92,7 +92,7 @@ def test_losses_are_those_of_the_twin(seed):
         z = utilities(pairs, np.outer(points.discounts[b], points.gains[b]), points.powers[b])
         wanted = twin(pairs, z, points.thresholds[b], points.errors[b], points.biases[b])
         assert sums.loss[b] == pytest.approx(wanted, rel=1e-10, abs=1e-12)
-        np.testing.assert_allclose(pairs.differences(points)[b], z, atol=1e-12)
+        np.testing.assert_allclose(pairs.differences(at_point(points, b)), z, atol=1e-12)
 
     # of each judgement, and without derivatives
     np.testing.assert_allclose(pairs.losses(points).sum(axis=0), sums.loss, rtol=1e-10)
@@ -135,7 +135,7 @@ def test_slopes_and_joint_curvature_are_finite_differences(seed):
 @pytest.mark.parametrize("seed", EVERY_KIND)
 def test_sums_of_raters_are_finite_differences_and_add_to_the_whole(seed):
     pairs, points, _ = problem(seed)
-    points = Points(*(x[:1] for x in vars(points).values()))
+    points = at_point(points, 0)
     sums, whole = pairs.sums_of_raters(points), pairs.sums(points, CURVATURE)
     assert sums.loss.sum() == pytest.approx(whole.loss[0], rel=1e-12)
     np.testing.assert_allclose(sums.slopes.sum(axis=0), whole.slopes[0, -2:], atol=1e-9)
@@ -281,12 +281,13 @@ def test_values_of_lists_are_those_of_the_dcg():
     rng = np.random.default_rng(0)
     points = random_points(rng, 2, 4, 3)
     lists = rng.integers(-1, 3, (30, 4)).astype(np.int8)
-    values, pairs = points.values(lists), plain_pairs(lists[:15], lists[15:])
+    pairs = plain_pairs(lists[:15], lists[15:])
     for b in range(2):
         dcg = DCG(points.gains[b], points.discounts[b], power=points.powers[b])
         scores = dcg.score(np.where(lists < 0, -2, lists))
-        np.testing.assert_allclose(values[b], scores, rtol=1e-12)
-        gaps = pairs.differences(points)[b]
+        one = at_point(points, b)
+        np.testing.assert_allclose(one.values(lists), scores, rtol=1e-12)
+        gaps = pairs.differences(one)
         np.testing.assert_allclose(gaps, scores[:15] - scores[15:], atol=1e-12)
 
 
@@ -299,7 +300,7 @@ def test_bytes_do_not_depend_on_threads_or_other_points(n, monkeypatch):
     kinds = {"n_levels": 2, "n_raters": 3, "ties": True}
     pairs = random_pairs(rng, n, 4, 3, **kinds)
     points = random_points(rng, 3, 4, 3, **kinds, sided=True)
-    alone = Points(*(x[:1].copy() for x in vars(points).values()))
+    alone = at_point(points, 0)
     results = []
     for n_threads in (1, 2, 5):
         monkeypatch.setattr(threads, "threads", lambda n=n_threads: n)
@@ -415,7 +416,7 @@ def test_unknown_grades_are_the_worst_and_empty_places_are_no_results():
     none = np.zeros((1, 1))
     for dcg in (DCG([-1, 1, 3], [1, 0.5]), DCG([-1, 1, 3], [1, 0.5], power=0.5)):
         curves, powers = (dcg.gains[None], dcg.discounts[None]), np.array([dcg.power])
-        gaps = pairs.differences(Points(*curves, none, none, none, powers))[0]
+        gaps = pairs.differences(Points(*curves, none, none, none, powers))
         np.testing.assert_allclose(gaps, dcg.score(log.preferred) - dcg.score(log.other))
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dcglearn import Preferences
-from dcglearn.learning.curves import BIAS_SPREAD, PRIOR
+from dcglearn.learning.curves import OWN_SPREADS
 from dcglearn.learning.fit import fit_log
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
@@ -66,8 +66,7 @@ class Joint:
         value, gradient = value_and_slope(objective, theta)
         model = objective.model
         sums = objective.pairs.sums_of_raters(model.points(theta[None]))
-        spreads = np.array([[PRIOR.own_error], [BIAS_SPREAD]])
-        own = objective.share * sums.slopes.T + model.own / spreads**2
+        own = objective.share * sums.slopes.T + model.own / OWN_SPREADS[:, None] ** 2
         return value, np.append(gradient, own[self.kinds])
 
     def differences(self, x):

@@ -7,12 +7,15 @@ import pytest
 from scipy.optimize import lsq_linear, minimize
 
 from dcglearn.learning import search as search_module
-from dcglearn.learning.curves import Model, family, known_curves, log_curves
+from dcglearn.learning.curves import Model, family, known_metrics, log_metric
 from dcglearn.learning.objective import Local, Objective
 from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import Ends, _sample_sizes, dense_steps, descend, search
 from tests.learning.makers import plain_pairs, value_and_slope
 from tests.makers import random_log, refused
+
+KNOWN = known_metrics(5, 10, True, (0.0,))
+"""Metrics from which all descents start."""
 
 
 def steps(gradient, hessian, low, high, radius, damping=0.0):
@@ -149,7 +152,7 @@ def beyond_referee(seed):
     """
     objective = random_objective(seed)
     model = objective.model
-    starts = [model.starts(known_curves(5, 10, True), softer) for softer in (0.0, 1.5, 3.0)]
+    starts = [model.starts(KNOWN, softer) for softer in (0.0, 1.5, 3.0)]
     found = search(objective, starts)
     theta, value = found.theta[found.best], found.value
     _, gradient = value_and_slope(objective, theta)
@@ -188,7 +191,7 @@ def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
     log = random_log(3000, "free", seed=1, noise=0.2)
     pairs = plain_pairs(log.preferred, log.other)
     objective = Objective(Model(10, 5, ridge=2.0), pairs, 1.0)
-    starts = [objective.model.starts(known_curves(5, 10, True), softer) for softer in (0.0, 1.5)]
+    starts = [objective.model.starts(KNOWN, softer) for softer in (0.0, 1.5)]
     whole = search(objective, starts)
     monkeypatch.setattr(search_module, "SAMPLE", 200)
     sampled = search(objective, starts)
@@ -200,5 +203,5 @@ def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
 def test_an_objective_that_is_not_finite_is_refused():
     log = random_log(20)
     pairs, model = plain_pairs(log.preferred, log.other), Model(10, 5)
-    starts = [model.starts(np.array([log_curves(*metric) for metric in family(5, 10)]))]
+    starts = [model.starts(np.array([log_metric(dcg) for dcg in family(5, 10)]))]
     refused("not finite at any start", search, Objective(model, pairs, np.inf), starts)

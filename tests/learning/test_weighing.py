@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences, textbook_dcgs
-from dcglearn.learning.curves import with_curves
+from dcglearn.learning.curves import log_metric
 from dcglearn.learning.fit import FREE, LLM, PRIOR, Member, fit_log
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.weighing import LEAST, mean_dcg, weighed
@@ -58,7 +58,7 @@ def test_a_mean_has_a_best_gain_and_a_first_discount_of_exactly_one():
 def test_the_judges_are_those_that_fit_best_with_the_mean(noisy):
     fit, dcg = noisy.fit_, noisy.dcg_
     at = fit.model.places
-    theta = with_curves(fit.model, fit.theta, dcg)
+    theta = fit.model.with_metrics(fit.theta, log_metric(dcg)[None])[0]
     theta[at.sharpness] = np.log(fit.points.discounts.sum())
     theta[at.error] = np.log(noisy.error_rate_ / (1 - noisy.error_rate_))
     value, slope = value_and_slope(fit.function, theta)

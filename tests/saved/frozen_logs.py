@@ -388,7 +388,7 @@ def fits_of(log: dl.Preferences) -> dict[str, Any]:
         biases = points.biases[0] if fit.facts.sided else np.zeros(0)
         values |= {"gains": gains.tolist(), "discounts": discounts.tolist()}
         values["scale"] = float(points.discounts[0, 0] * points.gains[0, -1])
-        values["tie threshold"] = float(points.thresholds[0, 1]) if fit.ties else 0.0
+        values["tie threshold"] = float(points.thresholds[0, 1]) if fit.facts.ties else 0.0
         values["error rate"] = float(points.errors.mean())
         values["position bias"] = float(biases.mean()) if len(biases) else 0.0
 

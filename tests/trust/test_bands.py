@@ -8,14 +8,13 @@ import pytest
 import dcglearn as dl
 from dcglearn import Preferences
 from dcglearn.foundation.intervals import percentile_interval
-from dcglearn.learning import posterior
 from dcglearn.learning.fit import fit_log
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.band_draws import FEWEST_DRAWN
 from dcglearn.trust.fit_learner import fit_learner
-from dcglearn.trust.judge_draws import posterior_of
+from dcglearn.trust.judge_draws import dispersion, drawn, posterior_of
 from dcglearn.trust.resampling import unit_of
 from tests.makers import random_lists, random_log, rated_pairs, refused
 from tests.tables import table
@@ -41,7 +40,7 @@ def test_draws_are_those_of_the_posterior():
     density = np.exp(fit.objective - fit.function.values(thetas))
     grid = np.exp(-np.cumsum(np.exp(thetas[:, 1:3]), axis=1))
     expected = density @ grid / density.sum()
-    draws = posterior.Posterior.of(fit, 20_000, 0).thetas
+    draws = drawn(fit, 20_000, 0)
     found = np.exp(-np.cumsum(np.exp(draws[:, 1:3]), axis=1))
     np.testing.assert_allclose(found.mean(axis=0), expected, atol=0.02)
     spread = np.sqrt(density @ (grid - expected) ** 2 / density.sum())
@@ -130,8 +129,8 @@ def test_copies_of_a_judgement_by_one_rater_count_once():
     )
     one = Preferences(five.preferred, five.other)
     clusters = five.clusters("rater")[0]
-    assert posterior.dispersion(fitted(one), clusters, 0) == pytest.approx(5, rel=0.35)
-    assert posterior.dispersion(fitted(one), np.arange(750), 0) == pytest.approx(1, abs=0.35)
+    assert dispersion(fitted(one), clusters, 0) == pytest.approx(5, rel=0.35)
+    assert dispersion(fitted(one), np.arange(750), 0) == pytest.approx(1, abs=0.35)
     widths = [np.ptp(dl.bands(x).discount_band, axis=0).mean() for x in (log, five)]
     assert widths[1] == pytest.approx(widths[0], rel=0.35)
 
@@ -200,7 +199,7 @@ def test_draws_of_a_sample_stand_for_a_long_log(logs, size, most):
     widths = []
     for log in map(usable_pairs, logs):
         fit, unit = fit_learner(log, DCGOptions()), unit_of(log, fewest=FEWEST_DRAWN)
-        sample, whole = (posterior_of(log, fit, unit, 2000, 0, n).dcgs()[1] for n in (size, 10**6))
+        sample, whole = (posterior_of(log, fit, unit, 2000, 0, n).discounts for n in (size, 10**6))
         assert not np.array_equal(sample, whole)
         assert np.abs(sample.mean(axis=0) - whole.mean(axis=0)).max() < 0.1
         widths.append([np.ptp(percentile_interval(x), axis=0)[1:].mean() for x in (sample, whole)])

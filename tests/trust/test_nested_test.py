@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import dcglearn as dl
-from dcglearn.learning.curves import Model, log_curves
+from dcglearn.learning.curves import Model, log_metric
 from dcglearn.learning.fit import fit_log
 from dcglearn.learning.options import DCGOptions
 from dcglearn.trust.nested_test import (
@@ -176,9 +176,11 @@ def test_a_weight_of_three_tests_as_three_rows_do():
 def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     """Return `DCG` as if fitted to a log, with judges of that sharpness, error and threshold."""
     fit = fit_log(log, DCGOptions())
-    model = Model(depth=4, n_grades=4, ties=fit.ties, n_levels=fit.facts.n_levels, centre=sharp)
+    model = Model(
+        depth=4, n_grades=4, ties=fit.facts.ties, n_levels=fit.facts.n_levels, centre=sharp
+    )
     at, theta = model.places, np.zeros(model.places.n)
-    theta[: at.delta.stop] = log_curves(DCG.gains, DCG.discounts)
+    theta[: at.delta.stop] = log_metric(DCG)[:-2]
     theta[at.sharpness], theta[at.error], theta[at.thresholds] = sharp, error, rise
     return replace(fit, function=replace(fit.function, model=model, share=1.0), theta=theta)
 
@@ -226,7 +228,7 @@ def test_a_list_that_recurs_keeps_its_noise():
 def test_simulated_logs_have_the_pairs_and_weights_of_the_log():
     log = free_log(60, weight=np.resize([1.0, 3.0], 60), rater=np.resize(["a", "b", "c"], 60))
     fit = fit_log(log, DCGOptions())
-    soft = fit.model.sharpened(fit.theta[None], (-4.0,))[0]
+    soft = fit.model.sharpened(fit.theta, (-4.0,))[0]
     drawn = simulated(fit, 1.0, soft, np.random.default_rng(0))
     assert drawn.total_weight == pytest.approx(120)  # as many as there are lists
     np.testing.assert_array_equal(drawn.rater, fit.pairs.rater)
