@@ -275,18 +275,11 @@ def fit_log(log: PreferencePairs, options: DCGOptions, start: Fit | DCG | None =
     return fit_dcg(pairs, options, start)
 
 
-def fit_dcg(
-    pairs: PairSource,
-    options: DCGOptions,
-    start: Fit | DCG | None = None,
-    *,
-    independent: bool = False,
-) -> Fit:
+def fit_dcg(pairs: PairSource, options: DCGOptions, start: Fit | DCG | None = None) -> Fit:
     """Return the fit of gains, discounts and judges to pairs.
 
     It descends from many starts, or from the `start` alone: another fit, or a DCG; by default that
-    of the options. Judgements that are `independent` all count, however few their lists. Raise
-    InputError if a parameter does not suit the log.
+    of the options. Raise InputError if a parameter does not suit the log.
     """
     facts: Facts = pairs.facts
     shape = facts.n_grades, facts.depth
@@ -301,7 +294,7 @@ def fit_dcg(
             f"the weights of the log sum to {total:g}, far less than one judgement: multiply all "
             "of them by a common factor, so that they count judgements"
         )
-    n_effective = total if independent else min(total, float(facts.n_lists))
+    n_effective = min(total, float(facts.n_lists))
 
     # the lowest end, from nearby or from all starts; equal judgements are summed once
     with one_blas_thread():

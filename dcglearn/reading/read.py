@@ -306,8 +306,7 @@ def columns_of(
     for role, names in found.items():
         about, series = contract[role], [table.frame[name] for name in names]
         if about.kind == "grades":
-            empty = about.may_be_empty
-            lists[role] = grades_of(role, series, levels, refusals, may_be_empty=empty)
+            lists[role] = grades_of(role, series, levels, refusals)
         elif about.kind in READERS:
             value = READERS[about.kind](role, series[0], refusals)
             if value is not None:
