@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise, starmap
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import polars as pl
 
 from dcglearn.evaluation.paired_tests import corrected
 from dcglearn.foundation.finding import Finding, table_of
@@ -22,17 +23,9 @@ from dcglearn.foundation.intervals import (
     student_test,
 )
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import (
-    Fields,
-    Flags,
-    Floats,
-    Indices,
-    InputError,
-    PolarsFrame,
-    listed,
-)
+from dcglearn.foundation.validation import Floats, Indices, InputError, PolarsFrame, listed
 from dcglearn.learning.options import DCGOptions
-from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers
+from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
 from dcglearn.reading.columns import own_names
@@ -40,10 +33,12 @@ from dcglearn.reading.contract import JUDGED, JUDGEMENT, LISTED, RATED_LIST
 from dcglearn.reading.documents import OwnNames
 from dcglearn.reading.judgements import Judgements, read_judgements
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import read_preferences, read_table, rows_of
+from dcglearn.reading.ratings import pairs_of_ratings
+from dcglearn.reading.read import read_preferences, rows_of
 from dcglearn.reading.shapes import lists_of_documents, with_grades
 from dcglearn.reading.tables import Table
 from dcglearn.reading.tables import table_of as rows_in
+from dcglearn.trust.ceiling import weight_ahead
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import best_textbook
 from dcglearn.trust.held_out_frame import held_out_frame
@@ -65,8 +60,8 @@ fewest documents that two have in common for one; also the fewest verdicts that 
 OF_LISTS = ("docs", "docs_a", "docs_b", *LISTED)
 """Roles of a log's columns that say which documents its lists hold."""
 
-MOST_PAIRS = 20_000
-"""Pairs of rated lists that are compared; of more, these are drawn."""
+MOST_PAIRS = 10_000
+"""Of twice as many pairs of rated lists, about this many stand for all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +90,9 @@ class Differences:
         # a test of each two
         p_values = np.full(points.shape, np.nan)
         above = np.triu_indices(len(right), 1)
-        tested = [
-            student_test(float(points[at]), float(errors[at]), n_units, LEVEL)["p_t"]
-            for at in zip(*above, strict=True)
-        ]
-        known = np.array([1.0 if one is None else one for one in tested])
+        both = zip(points[above].tolist(), errors[above].tolist(), strict=True)
+        tested = [student_test(*one, n_units, LEVEL)["p_t"] for one in both]
+        known = np.nan_to_num(np.array(tested, dtype=float), nan=1.0)
         p_values[above] = p_values.T[above] = corrected(known, "holm")
 
         # where two choose different lists
@@ -130,20 +123,19 @@ class Recurring:
     most: float
 
     @classmethod
-    def of(cls, logs: list[Preferences]) -> Self | None:
+    def of(cls, logs: Sequence[Preferences]) -> Self | None:
         """Return it for the same verdicts with the grades of each grader; None of too few."""
         sides = [[getattr(log, side) for log in logs] for side in ("preferred", "other")]
         first, second = list_numbers(*(np.concatenate(side, axis=1) for side in sides))
-        pair, sign = pair_numbers(first, second), np.sign(second - first)
-        recur = (np.bincount(pair)[pair] > 1) & (sign != 0)
+        pair, weight = pair_numbers(first, second), logs[0].weights
+        recur = (np.bincount(pair)[pair] > 1) & (first != second)
         if recur.sum() < FEWEST_SHARED:
             return None
-        weight = logs[0].weights
-        lead = np.bincount(pair, sign * weight)[pair]
-        others, most = (
-            float(np.average((1 + sign * np.sign(votes))[recur], weights=weight[recur]) / 2)
-            for votes in (lead - sign * weight, lead)
-        )
+
+        # verdicts as most of the others are, and as most of all
+        ahead = weight_ahead(first, second, weight)
+        right = (np.sign([ahead - weight, ahead]) + 1) / 2
+        others, most = np.average(right[:, recur], axis=1, weights=weight[recur]).tolist()
         return cls(int(recur.sum()), others, most)
 
 
@@ -253,11 +245,10 @@ class GraderComparison(Finding):
     @property
     def needed(self) -> int:
         """Verdicts in which a difference of `TELLING` would show, in four of five such logs."""
-        reach = (self.differences.high - self.differences.low) / 2
-        if np.isnan(reach).all():
+        reach = np.nan_to_num(self.differences.high - self.differences.low).max() / 2
+        if not reach:
             return 0
-        error = np.nanmax(reach) / student_quantile(self.n_units)
-        times = (student_quantile(self.n_units) + 0.84) * error / TELLING
+        times = (1 + 0.84 / student_quantile(self.n_units)) * reach / TELLING
         return round(self.n_pairs * float(times) ** 2)
 
 
@@ -316,20 +307,18 @@ def compare_graders(
     people follow careful's grades in 85% of pairs, careless's in
     """
     rows, own = rows_in(log), OwnNames(own_names(columns), is_shared=True, others="log")
-    of_log = _names_in_log(rows, own)
+    names = _names_in_log(rows, own)
     judged = graders_of(graders, own)
     own.check()
-    pairs = {name: _graded(rows, one, of_log, random_state) for name, one in judged.items()}
-    first, rated = next(iter(pairs.values()))
+    logs = [_graded(rows, one, *names) for one in judged.values()]
 
     # units to hold out, and for intervals; of rated lists without a user the lists
-    held_out = _units(first, rated, FEWEST_HELD_OUT)[1]
-    by, clusters = _units(first, rated, FEWEST_UNITS)
+    by, clusters = _units(logs[0], FEWEST_UNITS)
     remedy = "get verdicts of more users, queries or lists"
+    held_out = _units(logs[0], FEWEST_HELD_OUT)[1]
     parts = folds(held_out, random_state, fewest=30, remedy=remedy)
 
     # how far each verdict is as a metric of each grader's grades says, and the one metric
-    logs = [graded for graded, _ in pairs.values()]
     usual = [read_metric(metric, x.n_grades, x.depth, accept=SCORING) for x in logs]
 
     def values_without(train: Indices, test: Indices) -> Floats:
@@ -341,56 +330,57 @@ def compare_graders(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         of_folds = starmap(values_without, parts)
-        frame = held_out_frame(first, None, parts, of_folds, "held out")
+        frame = held_out_frame(logs[0], None, parts, of_folds, "held out")
 
     # of the pairs that a fold held out
     at, right = frame.rows, frame.right
+    logs = [graded[at] for graded in logs]
     frame = replace(frame, clusters=(clusters[0][at], clusters[1][at]))
 
-    # shares and their differences
+    # a row each
     shares, errors, n_units = frame.means_and_errors()
-    low, high = student_interval(shares[0], errors[0], n_units)
-    columns_of = zip(pairs, shares[0], low, high, shares[1], strict=True)
-    keys = ("grader", "share", "low", "high", "under_one_metric")
-    table = [
-        dict(zip(keys, row, strict=True)) | _labels_of(graded[at], tied)
-        for row, graded, tied in zip(columns_of, logs, right == 0.5, strict=True)
-    ]
+    ends = student_interval(shares[0], errors[0], n_units)
+    keys = ("grader", "share", "low", "high", "under_one_metric", "labelled", "both_labelled")
+    labelled = zip(*map(_labelled, logs), strict=True)
+    tied = (right == 0.5) @ frame.weight / frame.weight.sum()
+    columns_of = zip(judged, shares[0], *ends, shares[1], *labelled, tied, strict=True)
+    table = table_of(dict(zip((*keys, "tied"), row, strict=True)) for row in columns_of)
     return GraderComparison(
-        table_of(table).fill_nan(None),
+        table.fill_nan(None),
         Differences.of(right, frame.weight, frame.clusters),
         len(at),
         by,
         n_units,
         metric if isinstance(metric, str) else "the metric given",
-        Recurring.of([graded[at] for graded in logs]),
-        (*_unused_columns(first), *_remarks(judged)),
+        Recurring.of(logs),
+        (*_unused_columns(logs[0]), *_remarks(judged)),
     )
 
 
-def _labels_of(log: Preferences, tied: Flags) -> Fields:
-    """Return how far a grader's grades cover the lists and tell them apart."""
+def _labelled(log: Preferences) -> tuple[float, float]:
+    """Return the share of documents with a grade, and that of pairs all of whose documents are."""
     lists = np.stack([log.preferred, log.other], axis=1)
-    return {
-        "labelled": (lists >= 0).sum() / max((lists > -2).sum(), 1),
-        "both_labelled": np.average((lists != -1).all(axis=(1, 2)), weights=log.weights),
-        "tied": np.average(tied, weights=log.weights),
-    }
+    whole = (lists != -1).all(axis=(1, 2))
+    share = (lists >= 0).sum() / max((lists > -2).sum(), 1)
+    return float(share), float(np.average(whole, weights=log.weights))
 
 
-def _names_in_log(rows: Table, own: OwnNames) -> dict[str, str]:
-    """Return the columns that a user names which are those of the log; others are the grades'."""
+def _names_in_log(rows: Table, own: OwnNames) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the columns that a user names: those of documents, and others of the log.
+
+    Names that the log does not have are the grades'.
+    """
     columns = rows.frame.columns
-    lists = own.of_table(columns, OF_LISTS)
-    is_rated = "list" in lists_of_documents(rows, lists)[1]
+    of_lists = own.of_table(columns, OF_LISTS)
+    is_rated = "list" in lists_of_documents(rows, of_lists)[1]
     roles = RATED_LIST if is_rated else JUDGEMENT
     unknown = sorted(own.names.keys() - {*roles, *OF_LISTS, *JUDGED})
     if unknown:
         usual = listed(sorted({*roles, *OF_LISTS, *JUDGED}))
         raise InputError(f"columns= names {unknown[0]!r}; give {usual}")
-    named = lists | own.of_table(columns, roles)
-    own.used |= named.keys()
-    return named
+    others = own.of_table(columns, roles.keys() - {*OF_LISTS} | {"query"} & roles.keys())
+    own.used |= of_lists.keys() | others.keys()
+    return of_lists, others
 
 
 def graders_of(graders: Any, own: OwnNames | None = None) -> dict[str, Judgements]:
@@ -404,69 +394,33 @@ def graders_of(graders: Any, own: OwnNames | None = None) -> dict[str, Judgement
             graders = {str(name): part for (name,), part in parts.items()}
     if not graders:
         raise InputError("no grader: give judgements by the name of the grader")
-    return {
-        name: one if isinstance(one, Judgements) else read_judgements(one, columns=own)
-        for name, one in graders.items()
-    }
+    return {name: read_judgements(one, columns=own) for name, one in graders.items()}
 
 
 def _graded(
-    log: Table, judged: Judgements, own: dict[str, str], random_state: int
-) -> tuple[Preferences, Clusters | None]:
-    """Return the verdicts on lists with a grader's grades, and the rated lists of each pair.
-
-    The rows are the same for all graders.
-    """
-    of_lists = {role: name for role, name in own.items() if role in OF_LISTS}
+    log: Table, judged: Judgements, of_lists: dict[str, str], others: dict[str, str]
+) -> Preferences:
+    """Return the verdicts on lists with a grader's grades; all graders have the same rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is not labelled is counted
         frame = with_grades(log, judged, columns=of_lists)
-    rows = replace(log, frame=frame)  # messages name the file
-    contract = RATED_LIST if "list" in frame.columns else JUDGEMENT
-    kept = contract.keys() - of_lists.keys() | {"query"} & contract.keys()
-    own = {role: name for role, name in own.items() if role in kept}
     if "list" not in frame.columns:
-        pairs = read_preferences(rows, judged.n_grades, as_is=True, columns=own).decided
-        return pairs, None
+        rows = replace(log, frame=frame)  # messages name the file
+        return read_preferences(rows, judged.n_grades, as_is=True, columns=others).decided
 
-    # all pairs of one user's lists, the higher rated first
-    rated = read_table(rows, rows_of, None, contract=RATED_LIST, columns=own)
-    rating, lists = rated.values["rating"], rated.values["list"]
-    user = rated.values.get("group")
-    better, other = _rated_pairs(rating, user, random_state)
-    if not len(better):
-        raise InputError(f"{rated.name}: no two lists of one user are rated differently")
-    pairs = Preferences(
-        lists[better], lists[other], judged.n_grades, rater=None if user is None else user[better]
-    )
-
-    # what the grades were joined by is used, too
-    joined = {"docs", lists_of_documents(log, of_lists)[0]}
-    ignored = [name for name in rated.recognised.ignored if name not in joined]
-    return pairs.changed(recognised=replace(rated.recognised, ignored=ignored)), (better, other)
+    # all pairs of one user's lists, without what their grades were joined by
+    frame = frame.drop("docs", lists_of_documents(log, of_lists)[0])
+    rated = rows_of(replace(log, frame=frame), RATED_LIST, n_grades=judged.n_grades, columns=others)
+    pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, by_row=True)
+    return pairs.changed(rated=None, recognised=rated.recognised).thinned(MOST_PAIRS)
 
 
-def _rated_pairs(rating: Floats, user: Any, random_state: int) -> tuple[Indices, Indices]:
-    """Return the pairs of lists of which a user rated the first higher; of many, some at random."""
-    number = np.zeros(len(rating), np.int64) if user is None else numbered(user)
-    sides = []
-    for one in range(int(number.max(initial=0)) + 1):
-        rows = np.flatnonzero(number == one)
-        higher, lower = np.nonzero(rating[rows][:, None] > rating[rows])
-        sides.append((rows[higher], rows[lower]))
-    better, other = map(np.concatenate, zip(*sides, strict=True))
-    if len(better) > MOST_PAIRS:
-        kept = np.random.default_rng(random_state).choice(len(better), MOST_PAIRS, replace=False)
-        better, other = better[np.sort(kept)], other[np.sort(kept)]
-    return better, other
-
-
-def _units(log: Preferences, rows: Clusters | None, fewest: int) -> tuple[str, Clusters]:
+def _units(log: Preferences, fewest: int) -> tuple[str, Clusters]:
     """Return the independent unit of verdicts, and the number of each pair's two units."""
     by = unit_of(log, fewest=fewest)
     if by in ("rater", "query"):
         return by, log.clusters(by)
-    return ("pair", log.clusters(None)) if rows is None else ("list", rows)
+    return ("pair", log.clusters(None)) if log.units is None else ("list", tuple(log.units.T.astype(int)))
 
 
 def _metric(train: Preferences) -> DCG:
@@ -490,20 +444,20 @@ def _remarks(judged: Mapping[str, Judgements]) -> tuple[str, ...]:
 
     # the largest correlation of each with another
     nearest: dict[str, float] = dict.fromkeys(judged, -1.0)
-    for first, second in combinations(judged, 2):
-        both = judged[first].frame.join(judged[second].frame, on=["query", "document"])
-        one, other = (both[column].to_numpy() for column in ("grade", "grade_right"))
-        if len(both) < FEWEST_SHARED or not np.ptp(one) or not np.ptp(other):
+    for names in combinations(judged, 2):
+        one, other = (judged[name].frame for name in names)
+        both = one.join(other, on=["query", "document"])
+        alike = both.select(pl.corr("grade", "grade_right").fill_null(np.nan)).item()
+        if len(both) < FEWEST_SHARED or np.isnan(alike):
             return ()
-        alike = float(np.corrcoef(one, other)[0, 1])
-        for name in (first, second):
+        for name in names:
             nearest[name] = max(nearest[name], alike)
 
     # those that are like nobody
-    strange = [name for name, most in nearest.items() if most < UNRELATED]
+    strange = {name: most for name, most in nearest.items() if most < UNRELATED}
     if not strange or len(strange) == len(judged):
         return ()
     return (
         f"the grades of {listed(strange)} go with nobody else's (correlation at most "
-        f"{max(nearest[name] for name in strange):.2f}): are the identifiers right?",
+        f"{max(strange.values()):.2f}): are the identifiers right?",
     )
