@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise, starmap
 from pathlib import Path
@@ -13,35 +13,34 @@ import numpy as np
 import polars as pl
 
 from dcglearn.evaluation.paired_tests import corrected
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.intervals import (
-    LEVEL,
     Clusters,
-    mean_and_error,
+    interval_text,
+    p_text,
     student_interval,
+    student_p,
     student_quantile,
-    student_test,
 )
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Floats, Indices, InputError, PolarsFrame, listed
+from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, listed
 from dcglearn.learning.options import DCGOptions
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
-from dcglearn.reading.columns import own_names
-from dcglearn.reading.contract import JUDGED, JUDGEMENT, LISTED, RATED_LIST
-from dcglearn.reading.documents import OwnNames
+from dcglearn.reading.columns import OwnNames, own_names
+from dcglearn.reading.contract import RATED_LIST
 from dcglearn.reading.judgements import Judgements, read_judgements
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.ratings import pairs_of_ratings
 from dcglearn.reading.read import read_preferences, rows_of
 from dcglearn.reading.shapes import lists_of_documents, with_grades
-from dcglearn.reading.tables import Table
-from dcglearn.reading.tables import table_of as rows_in
+from dcglearn.reading.tables import Table, table_of
 from dcglearn.trust.ceiling import weight_ahead
+from dcglearn.trust.comparison import LEAD_LABELS
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import best_textbook
-from dcglearn.trust.held_out_frame import held_out_frame
+from dcglearn.trust.held_out_frame import HeldOut, held_out_frame
 from dcglearn.trust.resampling import FEWEST_HELD_OUT, FEWEST_UNITS, folds, unit_of
 
 GRADER = ("grader", "judge", "labeller", "labeler", "annotator", "model")
@@ -57,9 +56,6 @@ UNRELATED, FEWEST_SHARED = 0.2, 30
 """Correlation with every other grader below which grades may belong to other documents, and the
 fewest documents that two have in common for one; also the fewest verdicts that recur."""
 
-OF_LISTS = ("docs", "docs_a", "docs_b", *LISTED)
-"""Roles of a log's columns that say which documents its lists hold."""
-
 MOST_PAIRS = 10_000
 """Of twice as many pairs of rated lists, about this many stand for all."""
 
@@ -68,9 +64,9 @@ MOST_PAIRS = 10_000
 class Differences:
     """Differences of G graders' shares, of each less each, shape (G, G).
 
-    `low` and `high` are the ends of intervals, and `p_values` those of a test of no difference, by
-    Holm's rule, NaN where nobody knows; on so many pairs two are `apart`, choosing different lists,
-    and on `of_100` of 100 of these people side with the first.
+    `low` and `high` are the ends of intervals, NaN where nobody knows them, and `p_values` those of
+    a test of no difference, by Holm's rule; on so many pairs two are `apart`, choosing different
+    lists, and on `of_100` of 100 of these people side with the first.
     """
 
     points: Floats
@@ -81,32 +77,27 @@ class Differences:
     of_100: Floats
 
     @classmethod
-    def of(cls, right: Floats, weight: Floats, clusters: Clusters) -> Self:
-        """Return the differences of graders whose metrics respect pairs as `right` says, (G, n)."""
-        gaps = right[:, None] - right
-        points, errors, n_units = mean_and_error(gaps, weight, clusters)
+    def of(cls, frame: HeldOut) -> Self:
+        """Return the differences of graders whose metrics are the first G of a frame."""
+        gaps = frame.right[:, None] - frame.right
+        points, errors, n_units = replace(frame, values=gaps).means_and_errors()
         low, high = student_interval(points, errors, n_units)
 
         # a test of each two
         p_values = np.full(points.shape, np.nan)
-        above = np.triu_indices(len(right), 1)
-        both = zip(points[above].tolist(), errors[above].tolist(), strict=True)
-        tested = [student_test(*one, n_units, LEVEL)["p_t"] for one in both]
-        known = np.nan_to_num(np.array(tested, dtype=float), nan=1.0)
-        p_values[above] = p_values.T[above] = corrected(known, "holm")
+        above = np.triu_indices(len(points), 1)
+        tested = student_p(points[above], errors[above], n_units)
+        p_values[above] = p_values.T[above] = corrected(tested, "holm")
 
         # where two choose different lists
         apart, first = np.abs(gaps) == 1, gaps == 1
-        sided = (first @ weight) / np.maximum(apart @ weight, 1e-300)
+        sided = (first @ frame.weight) / np.maximum(apart @ frame.weight, 1e-300)
         return cls(points, low, high, p_values, apart.sum(axis=2), 100 * sided)
 
     def said(self, i: int, j: int) -> str:
         """Return the difference of two graders in percentage points, with its interval."""
-        points = f"{100 * self.points[i, j]:+z.0f} points"
-        if np.isnan(self.low[i, j]):
-            return f"{points}, no interval"
-        ends = f"{100 * self.low[i, j]:+z.0f} to {100 * self.high[i, j]:+z.0f}"
-        return f"{points}, {LEVEL:.0%} interval {ends}"
+        interval = interval_text(100 * self.low[i, j], 100 * self.high[i, j], "+z.0f")
+        return f"{100 * self.points[i, j]:+z.0f} points, {interval}"
 
 
 @dataclass(frozen=True)
@@ -123,11 +114,13 @@ class Recurring:
     most: float
 
     @classmethod
-    def of(cls, logs: Sequence[Preferences]) -> Self | None:
-        """Return it for the same verdicts with the grades of each grader; None of too few."""
-        sides = [[getattr(log, side) for log in logs] for side in ("preferred", "other")]
-        first, second = list_numbers(*(np.concatenate(side, axis=1) for side in sides))
-        pair, weight = pair_numbers(first, second), logs[0].weights
+    def of(cls, lists: list[Grades], weight: Floats) -> Self | None:
+        """Return it of pairs of lists with each grader's grades, (n, 2, K); None of too few.
+
+        The first list of each pair is preferred.
+        """
+        first, second = list_numbers(*np.concatenate(lists, axis=2).swapaxes(0, 1))
+        pair = pair_numbers(first, second)
         recur = (np.bincount(pair)[pair] > 1) & (first != second)
         if recur.sum() < FEWEST_SHARED:
             return None
@@ -152,7 +145,7 @@ class GraderComparison(Finding):
     they do not, and `remarks` are on the grades.
     """
 
-    table: PolarsFrame = field(repr=False)
+    table: pl.DataFrame = field(repr=False)
     differences: Differences = field(repr=False)
     n_pairs: int
     by: str
@@ -161,17 +154,17 @@ class GraderComparison(Finding):
     ceiling: Recurring | None = None
     remarks: tuple[str, ...] = ()
 
-    _labels: ClassVar = {"low": f"{LEVEL:.0%} interval", "under_one_metric": "under one metric"}
+    _labels: ClassVar = LEAD_LABELS
 
     @property
     def sentence(self) -> str:
         """Whether people follow any grades, whose are worse, and what cannot be told."""
         rows = self.table.to_dicts()
-        known = rows[0]["low"] is not None
-        if known and all(row["low"] <= 0.5 for row in rows):
+        lows = [row["low"] for row in rows if row["low"] is not None]
+        if max(lows, default=1) <= 0.5:
             shares = ", ".join(
-                f"{row['grader']}'s {row['share']:.0%} ({LEVEL:.0%} interval {row['low']:.0%} to "
-                f"{row['high']:.0%})"
+                f"{row['grader']}'s {row['share']:.0%} "
+                f"({interval_text(row['low'], row['high'], '.0%')})"
                 for row in rows
             )
             return (
@@ -184,26 +177,26 @@ class GraderComparison(Finding):
         first, *others = (rows[i] for i in order)
         said = [f"people follow {first['grader']}'s grades in {first['share']:.0%} of pairs"]
         said += [f"{row['grader']}'s in {row['share']:.0%}" for row in others]
-        clauses = [*self._worse(order), *self._undecided(order), "a coin follows 50%"]
+        clauses = [*self._clauses(order), "a coin follows 50%"]
         return f"{', '.join(said)}: {'; '.join(clauses)}"
 
-    def _worse(self, order: list[int]) -> Iterator[str]:
-        """Yield who is worse than whom, for certain, with the nearest difference."""
-        graders = self.table["grader"]
-        for place, i in enumerate(order):
-            better = [j for j in order[:place] if self.differences.p_values[i, j] <= WORSE_LEVEL]
+    def _clauses(self, order: list[int]) -> list[str]:
+        """Return who is worse than whom, for certain, and which neighbours nobody can tell apart.
+
+        The difference is the one from the nearest who is better.
+        """
+        graders, differ = self.table["grader"], self.differences
+        worse, alike = [], []
+        for above, i in pairwise(order):
+            better = [j for j in order[: order.index(i)] if differ.p_values[i, j] <= WORSE_LEVEL]
             if better:
                 names = " and ".join(graders[j] for j in better)
                 names = names if len(better) <= 2 else f"the {len(better)} above"
-                yield f"{graders[i]} is worse than {names} ({self.differences.said(i, better[-1])})"
-
-    def _undecided(self, order: list[int]) -> Iterator[str]:
-        """Yield neighbours that cannot be told apart."""
-        graders = self.table["grader"]
-        for i, j in pairwise(order):
-            if not self.differences.p_values[i, j] <= WORSE_LEVEL:
-                said = self.differences.said(i, j)
-                yield f"{graders[i]} and {graders[j]} cannot be told apart ({said})"
+                worse.append(f"{graders[i]} is worse than {names} ({differ.said(i, better[-1])})")
+            if above not in better:
+                said = differ.said(above, i)
+                alike.append(f"{graders[above]} and {graders[i]} cannot be told apart ({said})")
+        return [*worse, *alike]
 
     @property
     def notes(self) -> list[str]:
@@ -219,12 +212,10 @@ class GraderComparison(Finding):
         # every two graders
         differ, graders = self.differences, self.table["grader"]
         for i, j in combinations(range(len(graders)), 2):
-            p_value = differ.p_values[i, j]
-            by_holm = "p < .001" if p_value < 0.001 else f"p = {p_value:.3f}"
             notes.append(
-                f"difference of {graders[i]} and {graders[j]}: {differ.said(i, j)}, {by_holm} by "
-                f"Holm's rule; where they choose different lists, "
-                f"{differ.of_100[i, j]:.0f} of 100 verdicts side with {graders[i]} "
+                f"difference of {graders[i]} and {graders[j]}: {differ.said(i, j)}, "
+                f"{p_text(differ.p_values[i, j])} by Holm's rule; where they choose different "
+                f"lists, {differ.of_100[i, j]:.0f} of 100 verdicts side with {graders[i]} "
                 f"({differ.apart[i, j]:,} pairs)"
             )
 
@@ -306,17 +297,14 @@ def compare_graders(
     >>> print(compare_graders(rows, {"careful": own, "careless": other}).sentence[:61])
     people follow careful's grades in 85% of pairs, careless's in
     """
-    rows, own = rows_in(log), OwnNames(own_names(columns), is_shared=True, others="log")
-    names = _names_in_log(rows, own)
+    rows, own = table_of(log), OwnNames(own_names(columns), is_shared=True, others="log")
     judged = graders_of(graders, own)
+    logs = [_graded(rows, one, own) for one in judged.values()]
     own.check()
-    logs = [_graded(rows, one, *names) for one in judged.values()]
 
     # units to hold out, and for intervals; of rated lists without a user the lists
     by, clusters = _units(logs[0], FEWEST_UNITS)
-    remedy = "get verdicts of more users, queries or lists"
-    held_out = _units(logs[0], FEWEST_HELD_OUT)[1]
-    parts = folds(held_out, random_state, fewest=30, remedy=remedy)
+    parts = folds(_units(logs[0], FEWEST_HELD_OUT)[1], random_state, fewest=30)
 
     # how far each verdict is as a metric of each grader's grades says, and the one metric
     usual = [read_metric(metric, x.n_grades, x.depth, accept=SCORING) for x in logs]
@@ -327,90 +315,64 @@ def compare_graders(
         shared = [x[test].verdicts(one) for x, one in zip(logs, usual, strict=True)]
         return (np.array([own, shared]) + 1) / 2
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        of_folds = starmap(values_without, parts)
-        frame = held_out_frame(logs[0], None, parts, of_folds, "held out")
+    frame = held_out_frame(logs[0], clusters, parts, starmap(values_without, parts), "held out")
 
-    # of the pairs that a fold held out
-    at, right = frame.rows, frame.right
-    logs = [graded[at] for graded in logs]
-    frame = replace(frame, clusters=(clusters[0][at], clusters[1][at]))
-
-    # a row each
+    # shares of the pairs that a fold held out, and what each has labelled
     shares, errors, n_units = frame.means_and_errors()
-    ends = student_interval(shares[0], errors[0], n_units)
-    keys = ("grader", "share", "low", "high", "under_one_metric", "labelled", "both_labelled")
-    labelled = zip(*map(_labelled, logs), strict=True)
-    tied = (right == 0.5) @ frame.weight / frame.weight.sum()
-    columns_of = zip(judged, shares[0], *ends, shares[1], *labelled, tied, strict=True)
-    table = table_of(dict(zip((*keys, "tied"), row, strict=True)) for row in columns_of)
+    low, high = student_interval(shares[0], errors[0], n_units)
+    lists = [np.stack([x.preferred, x.other], axis=1)[frame.rows] for x in logs]
+    whole = [(of_one != -1).all(axis=(1, 2)) for of_one in lists]
+    both, tied = np.average([whole, frame.right == 0.5], axis=2, weights=frame.weight)
+    table = {
+        "grader": [*judged],
+        "share": shares[0],
+        "low": low,
+        "high": high,
+        "under_one_metric": shares[1],
+        "labelled": [(of_one >= 0).sum() / (of_one > -2).sum() for of_one in lists],
+        "both_labelled": both,
+        "tied": tied,
+    }
+    ignored = getattr(logs[0].recognised, "ignored", ())
+    unused = [f"columns that are not used: {listed(ignored)}"] * bool(ignored)
     return GraderComparison(
-        table.fill_nan(None),
-        Differences.of(right, frame.weight, frame.clusters),
-        len(at),
+        pl.DataFrame(table).fill_nan(None),
+        Differences.of(frame),
+        len(frame.rows),
         by,
         n_units,
         metric if isinstance(metric, str) else "the metric given",
-        Recurring.of(logs),
-        (*_unused_columns(logs[0]), *_remarks(judged)),
+        Recurring.of(lists, frame.weight),
+        (*unused, *_remarks(judged)),
     )
-
-
-def _labelled(log: Preferences) -> tuple[float, float]:
-    """Return the share of documents with a grade, and that of pairs all of whose documents are."""
-    lists = np.stack([log.preferred, log.other], axis=1)
-    whole = (lists != -1).all(axis=(1, 2))
-    share = (lists >= 0).sum() / max((lists > -2).sum(), 1)
-    return float(share), float(np.average(whole, weights=log.weights))
-
-
-def _names_in_log(rows: Table, own: OwnNames) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the columns that a user names: those of documents, and others of the log.
-
-    Names that the log does not have are the grades'.
-    """
-    columns = rows.frame.columns
-    of_lists = own.of_table(columns, OF_LISTS)
-    is_rated = "list" in lists_of_documents(rows, of_lists)[1]
-    roles = RATED_LIST if is_rated else JUDGEMENT
-    unknown = sorted(own.names.keys() - {*roles, *OF_LISTS, *JUDGED})
-    if unknown:
-        usual = listed(sorted({*roles, *OF_LISTS, *JUDGED}))
-        raise InputError(f"columns= names {unknown[0]!r}; give {usual}")
-    others = own.of_table(columns, roles.keys() - {*OF_LISTS} | {"query"} & roles.keys())
-    own.used |= of_lists.keys() | others.keys()
-    return of_lists, others
 
 
 def graders_of(graders: Any, own: OwnNames | None = None) -> dict[str, Judgements]:
     """Return the judgements of each grader, of a mapping or of one table with their names."""
     if not isinstance(graders, Mapping):
-        table = rows_in(graders)
-        named = [column for column in table.frame.columns if column.lower() in GRADER]
-        graders = {Path(table.name).stem: table.frame}
-        if named:
-            parts = table.frame.partition_by(named[0], as_dict=True, include_key=False)
-            graders = {str(name): part for (name,), part in parts.items()}
+        table = table_of(graders)
+        named = [column for column in table.frame.columns if column.lower() in GRADER][:1]
+        key = named or pl.lit(Path(table.name).stem)
+        parts = table.frame.group_by(key, maintain_order=True)
+        graders = {str(name): part.drop(named) for (name,), part in parts}
     if not graders:
         raise InputError("no grader: give judgements by the name of the grader")
     return {name: read_judgements(one, columns=own) for name, one in graders.items()}
 
 
-def _graded(
-    log: Table, judged: Judgements, of_lists: dict[str, str], others: dict[str, str]
-) -> Preferences:
+def _graded(log: Table, judged: Judgements, own: Any) -> Preferences:
     """Return the verdicts on lists with a grader's grades; all graders have the same rows."""
+    query, lists = lists_of_documents(log, own)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is not labelled is counted
-        frame = with_grades(log, judged, columns=of_lists)
-    if "list" not in frame.columns:
+        frame = with_grades(log, judged, columns=own)
+    if "list" not in lists:
         rows = replace(log, frame=frame)  # messages name the file
-        return read_preferences(rows, judged.n_grades, as_is=True, columns=others).decided
+        return read_preferences(rows, judged.n_grades, as_is=True, columns=own).decided
 
     # all pairs of one user's lists, without what their grades were joined by
-    frame = frame.drop("docs", lists_of_documents(log, of_lists)[0])
-    rated = rows_of(replace(log, frame=frame), RATED_LIST, n_grades=judged.n_grades, columns=others)
+    rows = replace(log, frame=frame.drop("docs", query))
+    rated = rows_of(rows, RATED_LIST, n_grades=judged.n_grades, columns=own)
     pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, by_row=True)
     return pairs.changed(rated=None, recognised=rated.recognised).thinned(MOST_PAIRS)
 
@@ -420,7 +382,10 @@ def _units(log: Preferences, fewest: int) -> tuple[str, Clusters]:
     by = unit_of(log, fewest=fewest)
     if by in ("rater", "query"):
         return by, log.clusters(by)
-    return ("pair", log.clusters(None)) if log.units is None else ("list", tuple(log.units.T.astype(int)))
+    if log.units is None:
+        return "pair", log.clusters(None)
+    first, second = log.units.T.astype(int)
+    return "list", (first, second)
 
 
 def _metric(train: Preferences) -> DCG:
@@ -431,33 +396,22 @@ def _metric(train: Preferences) -> DCG:
         return best_textbook(train)[1]
 
 
-def _unused_columns(log: Preferences) -> tuple[str, ...]:
-    """Return which columns of the log are not used, in a sentence, if there are any."""
-    ignored = () if log.recognised is None else log.recognised.ignored
-    return (f"columns that are not used: {listed(ignored)}",) if ignored else ()
-
-
 def _remarks(judged: Mapping[str, Judgements]) -> tuple[str, ...]:
     """Return which graders' grades are like nobody else's, as if of other documents."""
-    if len(judged) < 3:
-        return ()
-
-    # the largest correlation of each with another
-    nearest: dict[str, float] = dict.fromkeys(judged, -1.0)
-    for names in combinations(judged, 2):
-        one, other = (judged[name].frame for name in names)
-        both = one.join(other, on=["query", "document"])
-        alike = both.select(pl.corr("grade", "grade_right").fill_null(np.nan)).item()
-        if len(both) < FEWEST_SHARED or np.isnan(alike):
+    names, frames = [*judged], [one.frame for one in judged.values()]
+    alike = np.full((len(names), len(names)), -1.0)
+    for i, j in combinations(range(len(names)), 2):
+        both = frames[i].join(frames[j], on=["query", "document"])
+        if len(both) < FEWEST_SHARED:
             return ()
-        for name in names:
-            nearest[name] = max(nearest[name], alike)
+        alike[i, j] = alike[j, i] = both.select(pl.corr("grade", "grade_right")).item()
 
-    # those that are like nobody
-    strange = {name: most for name, most in nearest.items() if most < UNRELATED}
-    if not strange or len(strange) == len(judged):
+    # those that are like nobody, unless all are or one never differs
+    nearest = alike.max(axis=1)
+    strange = np.flatnonzero(nearest < UNRELATED)
+    if np.isnan(nearest).any() or len(strange) in (0, len(names)):
         return ()
     return (
-        f"the grades of {listed(strange)} go with nobody else's (correlation at most "
-        f"{max(strange.values()):.2f}): are the identifiers right?",
+        f"the grades of {listed(names[i] for i in strange)} go with nobody else's (correlation at "
+        f"most {nearest[strange].max():.2f}): are the identifiers right?",
     )
