@@ -1,7 +1,7 @@
 """Logs, runs, judgements and queries from files, frames and other tools.
 
 The readers of preferences, ratings and questions are at the top of `dcglearn` too; here stand also
-logs of answers, and logs joined with judgements. `io.pyi` lists the names.
+logs joined with judgements. `io.pyi` lists the names.
 """
 
 from dcglearn.foundation.public_names import public_names

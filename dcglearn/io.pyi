@@ -6,8 +6,6 @@ from dcglearn.logs.visibility import Visibility as Visibility
 from dcglearn.logs.visibility import encode as encode
 from dcglearn.rankers.queries import Queries as Queries
 from dcglearn.rankers.svmlight import read_queries as read_queries
-from dcglearn.reading.answers import Answers as Answers
-from dcglearn.reading.answers import read_answers as read_answers
 from dcglearn.reading.judgements import Judgements as Judgements
 from dcglearn.reading.judgements import read_judgements as read_judgements
 from dcglearn.reading.preferences import Preferences as Preferences

@@ -447,7 +447,7 @@ def test_gallery_has_a_title_and_words_for_every_script():
         assert re.match(r'"""\n[A-Z].*\n=+\n\n[A-Z`]', script.read_text()), script.name
 
 
-PARTS = {"Answers", "RankEval", "Witness", "Swaps", "Judgements", "Run"}
+PARTS = {"RankEval", "Witness", "Swaps", "Judgements", "Run"}
 PARTS |= {"Objective", "soft_ranks", "exported"}
 PUBLIC = sorted(
     name

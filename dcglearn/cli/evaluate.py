@@ -232,7 +232,7 @@ def _read(
     read = read_both(qrels, runs, columns=own, n_grades=grades)
     if llm_qrels is None:
         return read, None
-    from dcglearn.reading.documents import own_columns
+    from dcglearn.reading.columns import own_columns
 
     own_of_llm = own_columns(own, is_shared=True)
     return read, read_judgements(llm_qrels, n_grades=grades, columns=own_of_llm)

@@ -74,6 +74,20 @@ def student_interval(
     return values - reach, values + reach
 
 
+def p_text(p_value: float) -> str:
+    """Return a p-value in words."""
+    return "p < .001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def interval_text(
+    low: float | None, high: float | None, form: str, none: str = "no interval"
+) -> str:
+    """Return an interval of `LEVEL` in words, or that there is none: its ends are None or NaN."""
+    if low is None or np.isnan(low):
+        return none
+    return f"{LEVEL:.0%} interval {low:{form}} to {high:{form}}"
+
+
 def student_quantile(n_units: int, level: float = LEVEL) -> float:
     """Return the half width of a two-sided t interval, in standard errors; NaN below 3 units."""
     from scipy.special import stdtrit
@@ -86,13 +100,20 @@ def student_test(mean: float, error: float, n_units: int, level: float) -> Field
 
     They are None below three units, and without spread.
     """
-    from scipy.special import stdtr
-
     low, high = student_interval(mean, error, n_units, level)
     if np.isnan(low):
         return dict.fromkeys(("low", "high", "p_t"))
-    p_t = float(2 * stdtr(n_units - 1, -abs(mean) / error))
+    p_t = float(student_p(mean, error, n_units))
     return {"low": float(low), "high": float(high), "p_t": p_t}
+
+
+def student_p(means: Any, errors: Any, n_units: int) -> Any:
+    """Return the two-sided p-values of means over units by Student's t; 1 without an interval."""
+    from scipy.special import stdtr
+
+    low, _ = student_interval(means, errors, n_units)
+    t = np.abs(means) / np.where(np.isnan(low), np.inf, errors)
+    return 2 * stdtr(max(n_units - 1, 1), -t)
 
 
 def sign_flip_p(

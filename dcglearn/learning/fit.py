@@ -270,11 +270,10 @@ def fit_log(log: PreferencePairs, options: DCGOptions) -> Fit:
     return fit_dcg(pairs, options)
 
 
-def fit_dcg(pairs: Pairs, options: DCGOptions, *, independent: bool = False) -> Fit:
+def fit_dcg(pairs: Pairs, options: DCGOptions) -> Fit:
     """Return the fit of gains, discounts and judges to pairs.
 
-    Judgements that are `independent` all count, however few their lists. Raise InputError if a
-    parameter does not suit the log.
+    Raise InputError if a parameter does not suit the log.
     """
     # what is fitted, and the metrics that the options name
     facts: Facts = pairs.facts
@@ -289,7 +288,7 @@ def fit_dcg(pairs: Pairs, options: DCGOptions, *, independent: bool = False) -> 
             f"the weights of the log sum to {total:g}, far less than one judgement: multiply all "
             "of them by a common factor, so that they count judgements"
         )
-    n_effective = total if independent else min(total, float(facts.n_lists))
+    n_effective = min(total, float(facts.n_lists))
 
     # equal judgements are summed once
     with one_blas_thread():

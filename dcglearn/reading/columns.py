@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -30,6 +32,51 @@ def own_names(columns: Mapping[str, str] | str | None) -> dict[str, str]:
             f"columns={columns!r}: give each usual name once, such as a=Result A,winner=Verdict"
         )
     return named
+
+
+@dataclass
+class OwnNames:
+    """The columns that a user names, by role.
+
+    Of names that are shared by judgements and `others`, a table takes those that it has; `used`
+    has the roles of these.
+    """
+
+    names: Mapping[str, str]
+    is_shared: bool = False
+    others: str = "runs"
+    used: set[str] = field(default_factory=set)
+
+    def find(self, columns: Sequence[str], contract: Contract) -> Found:
+        """Return the columns of a table by role."""
+        return find(columns, contract, self.of_table(columns, contract))
+
+    def of_table(self, columns: Sequence[str], roles: Container[str]) -> Mapping[str, str]:
+        """Return the names for a table with these columns; of shared ones those that it has."""
+        if not self.is_shared:
+            return self.names
+        has = {*map(plain, columns)}
+        own = {
+            role: name
+            for role, name in self.names.items()
+            if role in roles and (not name or {*map(plain, name.split(".."))} <= has)
+        }
+        self.used |= own.keys()
+        return own
+
+    def check(self) -> None:
+        """Raise InputError for a shared name that no table has."""
+        for role in self.names.keys() - self.used:
+            name = self.names[role]
+            raise InputError(
+                f"columns={{{role!r}: {name!r}}} names no column of the judgements, and none of "
+                f"the {self.others}"
+            )
+
+
+def own_columns(columns: Any, *, is_shared: bool = False) -> OwnNames:
+    """Return the names that a user gives, which may be shared by judgements and runs."""
+    return columns if isinstance(columns, OwnNames) else OwnNames(own_names(columns), is_shared)
 
 
 def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None = None) -> Found:

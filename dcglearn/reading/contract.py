@@ -23,7 +23,6 @@ class Role:
     names: str
     by_position: str = ""
     required: bool = False
-    may_be_empty: bool = False
     first_counts: bool = False
 
 
@@ -76,14 +75,6 @@ RATED_LIST: Contract = {
     **{role: JUDGEMENT[role] for role in ("segment", "weight", "status", "scale")},
 }
 """The columns of a rated list."""
-
-ANSWER: Contract = {
-    "question": Role("name", f"question {QUERY}", required=True),
-    "list": replace(RATED_LIST["list"], may_be_empty=True),
-    "right": Role("share", "right correct score outcome", required=True),
-    "scale": JUDGEMENT["scale"],
-}
-"""The columns of a machine's answer to a question."""
 
 DOCUMENT: Contract = {
     "side": Role("label", "side panel which system", required=True),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import polars as pl
 from dcglearn.foundation.inputs import keys_once
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import InputError, errors_in, listed
-from dcglearn.reading.columns import find, own_names, unused
+from dcglearn.reading.columns import OwnNames, unused
 from dcglearn.reading.contract import JUDGED, Contract, Found, plain
 from dcglearn.reading.scale import COMMAS, NO_GRADE
 from dcglearn.reading.tables import Refusals, Table, table_of, table_of_bytes
@@ -30,49 +30,6 @@ ALONE = re.compile(rb'(?m)^("[^"\n]*"|[^",;\r\n]+)(?=\r?$)')
 
 USUAL = {"q0", "iteration", "iter", "query", "querytext", "docid"}
 """Plain names of columns that stand beside those that are read in TREC's files and PyTerrier."""
-
-
-@dataclass
-class OwnNames:
-    """The columns that a user names, by role.
-
-    Of names that are shared by judgements and `others`, a table takes those that it has; `used`
-    has the roles of these.
-    """
-
-    names: Mapping[str, str]
-    is_shared: bool = False
-    others: str = "runs"
-    used: set[str] = field(default_factory=set)
-
-    def find(self, columns: Sequence[str], contract: Contract) -> Found:
-        """Return the columns of a table by role."""
-        own = self.of_table(columns, contract) if self.is_shared else self.names
-        self.used |= own.keys()
-        return find(columns, contract, own)
-
-    def of_table(self, columns: Sequence[str], roles: Container[str]) -> dict[str, str]:
-        """Return the names of roles that a table with these columns has."""
-        has = {*map(plain, columns)}
-        return {
-            role: name
-            for role, name in self.names.items()
-            if role in roles and (not name or {*map(plain, name.split(".."))} <= has)
-        }
-
-    def check(self) -> None:
-        """Raise InputError for a shared name that no table has."""
-        for role in self.names.keys() - self.used:
-            name = self.names[role]
-            raise InputError(
-                f"columns={{{role!r}: {name!r}}} names no column of the judgements, and none of "
-                f"the {self.others}"
-            )
-
-
-def own_columns(columns: Any, *, is_shared: bool = False) -> OwnNames:
-    """Return the names that a user gives, which may be shared by judgements and runs."""
-    return columns if isinstance(columns, OwnNames) else OwnNames(own_names(columns), is_shared)
 
 
 def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:

@@ -12,7 +12,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, PolarsFrame, one_of, scale_size
 
 if TYPE_CHECKING:
-    from dcglearn.reading.documents import OwnNames
+    from dcglearn.reading.columns import OwnNames
     from dcglearn.reading.scale import Scale
     from dcglearn.reading.tables import Table
 
@@ -134,8 +134,9 @@ def read_judgements(
             raise InputError(f"{judgements.name}: scale= is for judgements that are not read yet")
         return judgements if n_grades is None else replace(judgements, n_grades=n_grades)
 
+    from dcglearn.reading.columns import own_columns
     from dcglearn.reading.contract import JUDGED
-    from dcglearn.reading.documents import documents_of, opened, own_columns, warn_of_twins
+    from dcglearn.reading.documents import documents_of, opened, warn_of_twins
     from dcglearn.reading.scale import Scale
     from dcglearn.reading.tables import files_of, joined
 

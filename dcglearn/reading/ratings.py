@@ -22,11 +22,12 @@ WITHIN = ("group", "segment")
 
 
 def pairs_of_ratings(
-    name: str, table: Fields, scale: Scale, *, equal_groups: bool = False
+    name: str, table: Fields, scale: Scale, *, equal_groups: bool = False, by_row: bool = False
 ) -> Preferences:
     """Return the pairs that rated lists imply, as a log; messages call it `name`.
 
-    `table` has columns by role: list, rating and, if there are any, group, segment and weight.
+    `table` has columns by role: list, rating and, if there are any, group, segment and weight. Each
+    distinct list of a group is a unit, or each row if `by_row`.
     """
     if equal_groups and "group" not in table:
         raise InputError(
@@ -38,7 +39,7 @@ def pairs_of_ratings(
     numbers = {role: numbered(table[role]) for role in WITHIN if role in table}
     group = numbers.get("group", np.zeros(len(table["list"]), dtype=np.intp))
     block = unique_rows(np.column_stack([group, *numbers.values()]))[2]
-    counts, line = _counts(table, block)
+    counts, line = _rows(table, block) if by_row else _counts(table, block)
     preferred, other, weight = _compared(name, counts)
     if not len(weight):
         raise InputError(
@@ -85,6 +86,13 @@ def _counts(table: Fields, block: Indices) -> tuple[RatingCounts, Indices]:
     unit, rank = cells.T
     block, number = units[unit].T
     return RatingCounts(table["list"][of_list], block, number, unit, ratings[rank], weight), line
+
+
+def _rows(table: Fields, block: Indices) -> tuple[RatingCounts, Indices]:
+    """Return the ratings of each row, and the number of each row."""
+    rows = np.arange(len(block))
+    weight = table.get("weight", np.ones(len(block)))
+    return RatingCounts(table["list"], block, rows, rows, table["rating"], weight), rows
 
 
 def _compared(name: str, counts: RatingCounts) -> tuple[Indices, Indices, Floats]:

@@ -24,7 +24,7 @@ from dcglearn.foundation.validation import (
     listed,
 )
 from dcglearn.logs.sides import Sides
-from dcglearn.reading.columns import find, own_names, refuse_unused_order, unused
+from dcglearn.reading.columns import own_columns, refuse_unused_order, unused
 from dcglearn.reading.contract import JUDGEMENT, QUESTION, RATED_LIST, Contract, plain
 from dcglearn.reading.direction import check_direction
 from dcglearn.reading.options import JudgementOptions, ListOptions
@@ -296,7 +296,7 @@ def columns_of(
 
     # where the columns are, and which grades they may hold
     with errors_in(table.name):
-        found = find(table.frame.columns, contract, own_names(options.get("columns")))
+        found = own_columns(options.get("columns")).find(table.frame.columns, contract)
     stated = found.get("scale")
     column = table.frame[stated[0]] if stated else None
     levels = Scale.of(options.get("scale"), n_grades, column)
@@ -306,8 +306,7 @@ def columns_of(
     for role, names in found.items():
         about, series = contract[role], [table.frame[name] for name in names]
         if about.kind == "grades":
-            empty = about.may_be_empty
-            lists[role] = grades_of(role, series, levels, refusals, may_be_empty=empty)
+            lists[role] = grades_of(role, series, levels, refusals)
         elif about.kind in READERS:
             value = READERS[about.kind](role, series[0], refusals)
             if value is not None:
@@ -353,7 +352,7 @@ def judgements_of(
         read.recognised.columns,
         read.refusals,
     )
-    own = own_names(options.get("columns"))
+    own = own_columns(options.get("columns")).names
     if "swapped" not in {*found, *own}:
         refuse_unused_order(frame, found)
 

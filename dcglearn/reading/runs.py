@@ -21,7 +21,7 @@ from dcglearn.reading.judgements import (
 )
 
 if TYPE_CHECKING:
-    from dcglearn.reading.documents import OwnNames
+    from dcglearn.reading.columns import OwnNames
     from dcglearn.reading.tables import Table
 
 RunsLike: TypeAlias = Any
@@ -101,7 +101,7 @@ def read_runs(
     >>> [run.name for run in dl.read_runs({"old": {"q": {"a": 1.0}}, "new": {"q": {"b": 1.0}}})]
     ['old', 'new']
     """
-    from dcglearn.reading.documents import own_columns
+    from dcglearn.reading.columns import own_columns
 
     # a list of sources, or one
     own = own_columns(columns)
@@ -141,7 +141,8 @@ def read_both(
     names differ in capitals or Unicode's form alone, and of numbers that look exchanged. `scale`
     has `n_grades` and `scale` of the judgements.
     """
-    from dcglearn.reading.documents import own_columns, warn_of_twins
+    from dcglearn.reading.columns import own_columns
+    from dcglearn.reading.documents import warn_of_twins
     from dcglearn.reading.trec import ORDER
 
     own = own_columns(columns, is_shared=True)

@@ -160,14 +160,7 @@ def _stated(column: pl.Series) -> int | list[Any] | None:
     return value
 
 
-def grades_of(
-    role: str,
-    columns: list[pl.Series],
-    scale: Scale,
-    refusals: Refusals,
-    *,
-    may_be_empty: bool = False,
-) -> Grades:
+def grades_of(role: str, columns: list[pl.Series], scale: Scale, refusals: Refusals) -> Grades:
     """Return lists of grades, shape (n, K), -2 below the end of each; note the bad rows."""
     column = columns[0] if len(columns) == 1 else _texts_of_positions(columns, refusals)
     mark = "" if column.dtype.is_nested() else separator(text(column), "|,")
@@ -193,9 +186,8 @@ def grades_of(
     # a row a list
     grades = np.full((len(column), max(int(size.max(initial=0)), 1)), EMPTY, np.int8)
     grades[np.arange(grades.shape[1]) < size[:, None]] = codes
-    missing = columns[0].is_null() if may_be_empty else size == 0
     remedy = f"leave the row out (drop_nulls), or, if NA is a grade, {COMMAS}"
-    refusals.add(missing, f"{role} is missing or empty", remedy)
+    refusals.add(size == 0, f"{role} is missing or empty", remedy)
 
     # what is no grade, with all that are none if they are few
     bad = pl.concat([pl.Series(dtype=pl.String), *words]).unique(maintain_order=True)

@@ -9,12 +9,15 @@ from typing import Any
 import polars as pl
 
 from dcglearn.foundation.validation import InputError, PolarsFrame
-from dcglearn.reading.columns import find, own_names
+from dcglearn.reading.columns import find, own_columns, own_names
 from dcglearn.reading.contract import DOCUMENT, LISTED
 from dcglearn.reading.judgements import read_judgements
 from dcglearn.reading.tables import Refusals, Table, table_of
 from dcglearn.reading.texts import text
 from dcglearn.reading.values import lists_of_names
+
+OF_LISTS = ("docs", "docs_a", "docs_b", *LISTED)
+"""Roles of a log's columns that say which documents its lists hold."""
 
 ROW = "\0row"
 """Name of a column that no table has."""
@@ -141,7 +144,7 @@ def with_grades(
             f"{judged.name}: a log needs levels of grades, 0, 1, 2, ...; read_judgements(scale=) "
             "(--scale 0,.5,1) takes the grades that there are, worst first"
         )
-    query, lists = lists_of_documents(table, own_names(columns))
+    query, lists = lists_of_documents(table, columns)
     frame = table.frame.drop(lists.values())
 
     # null in place of a document is a place without a result, and so is a list without any
@@ -173,8 +176,9 @@ def with_grades(
     return frame
 
 
-def lists_of_documents(table: Table, own: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def lists_of_documents(table: Table, columns: Any) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
+    own = own_columns(columns).of_table(table.frame.columns, OF_LISTS)
     short = {role.removeprefix("docs_"): own[role] for role in sorted(own) if role != "docs"}
     short |= {"list": own["docs"]} if "docs" in own else {}
     listed = {role: name for role, name in short.items() if role in LISTED}

@@ -24,9 +24,6 @@ LONGEST_LABEL = 200
 
 TRUTH = dict.fromkeys(("true", "yes"), "1") | dict.fromkeys(("false", "no"), "0")
 
-RIGHT = TRUTH | {"right": "1", "correct": "1", "wrong": "0", "incorrect": "0"}
-"""How right an answer is, by the words for it."""
-
 UP = ("up", "thumbs up", "thumbs_up", "thumb up", "👍", "like", "good")
 DOWN = ("down", "thumbs down", "thumbs_down", "thumb down", "👎", "dislike", "bad")
 
@@ -97,7 +94,6 @@ def numbers(
     refusals: Refusals,
     *,
     lowest: float = -LARGEST,
-    highest: float = LARGEST,
     missing: float | None = None,
     words: Mapping[str, str] = MappingProxyType({}),
     example: str = "a number such as 0.5",
@@ -115,7 +111,7 @@ def numbers(
     values = bare.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
     # bad rows
-    wrong = ~blank & ~((values >= lowest) & (values <= highest))
+    wrong = ~blank & ~((values >= lowest) & (values <= LARGEST))
     refusals.add(wrong, f"{role} is", f"write {example}, or {COMMAS}", texts)
     if missing is None:
         refusals.add(blank, f"{role} is missing", EVERY_ROW)
@@ -172,9 +168,6 @@ READERS: dict[str, Callable[..., Any]] = {
     "number": numbers,
     "positive": partial(
         numbers, lowest=np.nextafter(0, 1), missing=1.0, example="a number above 0 such as 0.5"
-    ),
-    "share": partial(
-        numbers, lowest=0, highest=1, words=RIGHT, example="true or false, or a score from 0 to 1"
     ),
     "rating": partial(numbers, words=RATINGS),
     "documents": documents,

@@ -8,8 +8,6 @@ from dcglearn.learning.similarity import similarity as similarity
 from dcglearn.raters.rater_agreement import RaterAgreement as RaterAgreement
 from dcglearn.raters.rater_agreement import rater_agreement as rater_agreement
 from dcglearn.raters.repeats import reconciled as reconciled
-from dcglearn.trust.answers import OutcomesFit as OutcomesFit
-from dcglearn.trust.answers import learn_from_answers as learn_from_answers
 from dcglearn.trust.band_draws import Bands as Bands
 from dcglearn.trust.band_draws import bands as bands
 from dcglearn.trust.calibration import Calibration as Calibration

@@ -10,8 +10,8 @@ import numpy as np
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import (
     FEWEST_UNITS,
-    LEVEL,
     Clusters,
+    interval_text,
     mean_and_error,
     student_interval,
 )
@@ -118,10 +118,8 @@ class Calibration(Finding):
             verdict = "these cannot tell whether people are as sure as predicted"
 
         # its numbers
-        interval = f"{LEVEL:.0%} interval {low:.2f} to {high:.2f}"
-        if np.isnan(low):
-            interval = "no interval of so few"
-        elif np.isinf(high):
+        interval = interval_text(low, high, ".2f", "no interval of so few")
+        if np.isinf(high):
             interval = "which these do not limit"
         return (
             f"by {self.n:,} held-out verdicts, {verdict} (a slope of {self.slope:.2f}, {interval}, "

@@ -186,11 +186,10 @@ def noise_ceiling(
         right = _held_out_right(pairs, first, second, 2 * total / of_lists, rng)
 
     # and at most with them: the majority of each pair
-    signed = np.where(first < second, weight, -weight)
-    lead = np.bincount(pair_numbers(first, second), signed)
+    most = (np.sign(weight_ahead(first, second, weight)) + 1) / 2
     return NoiseCeiling(
         below=float(weight @ right) / total,
-        above=0.5 + float(np.abs(lead).sum()) / total / 2,
+        above=float(weight @ most) / total,
         covered=covered,
         min_times=min_times,
         n_lists=size_of(first, second),
@@ -208,6 +207,16 @@ def ceiling_of(log: Preferences, random_state: int) -> tuple[NoiseCeiling | None
         return noise_ceiling(log, random_state=random_state), ""
     except InputError as error:
         return None, str(error)
+
+
+def weight_ahead(first: Indices, second: Indices, weight: Floats) -> Floats:
+    """Return by how much weight verdicts on the same two lists are as each says, shape (n,).
+
+    `first`, shape (n,), number the lists that are preferred to the `second`.
+    """
+    pair, sign = pair_numbers(first, second), np.sign(second - first)
+    ahead: Floats = sign * np.bincount(pair, sign * weight)[pair]
+    return ahead
 
 
 def indicators(lists: Grades) -> Floats:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.intervals import LEVEL
+from dcglearn.foundation.intervals import LEVEL, interval_text, p_text
 from dcglearn.foundation.validation import Fields, PolarsFrame
 from dcglearn.metrics.reading import BASELINE
 from dcglearn.trust.calibration import Calibration
@@ -67,11 +67,9 @@ class Row:
         verdict = "not clearly different"
         if self.low > 0 or self.high < 0:
             verdict = "which is worse" if self.low > 0 else "which is better"
-        gap, low, high = -100 * self.difference, -100 * self.high, -100 * self.low
-        interval = f"{LEVEL:.0%} interval {low:+z.1f} to {high:+z.1f}"
-        if np.isnan(low):
-            interval = "no interval"
-        return f"{self.share:.1%}, {verdict} ({gap:+z.1f} percentage points, {interval})"
+        interval = interval_text(-100 * self.high, -100 * self.low, "+z.1f")
+        gap = f"{-100 * self.difference:+z.1f} percentage points"
+        return f"{self.share:.1%}, {verdict} ({gap}, {interval})"
 
 
 LEAD_FORMATS = dict.fromkeys(("lead", "low", "high"), "+.4f")
@@ -172,11 +170,10 @@ class Comparison(Finding):
         follow = "are not shown to follow either"
         if self.followed:
             follow = f"follow {f'the {LEARNED}' if self.followed == 'learned' else self.baseline}"
-        p_value = "p < .001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
         return (
             f"where the two metrics differ, people {follow} ({self.with_learned:.0%} of "
-            f"{self.apart:,} held-out pairs are as the {LEARNED} says; {p_value}, a test against "
-            f"a half by {self.by})"
+            f"{self.apart:,} held-out pairs are as the {LEARNED} says; {p_text(self.p_value)}, a "
+            f"test against a half by {self.by})"
         )
 
     @property

@@ -129,7 +129,8 @@ def choose_C(  # noqa: N802
         return np.stack(of_each, axis=1)
 
     # learn at every C, fold by fold
-    frame = held_out_frame(log, by, parts, starmap(values_without, parts), "choosing C")
+    units = log.clusters(by)
+    frame = held_out_frame(log, units, parts, starmap(values_without, parts), "choosing C")
 
     # take the best share, at the smallest of equals up to rounding
     (mean, _), (error, _), _ = frame.means_and_errors()

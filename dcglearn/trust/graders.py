@@ -3,50 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise, starmap
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import polars as pl
 
 from dcglearn.evaluation.paired_tests import corrected
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.intervals import (
-    LEVEL,
     Clusters,
-    mean_and_error,
+    interval_text,
+    p_text,
     student_interval,
+    student_p,
     student_quantile,
-    student_test,
 )
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import (
-    Fields,
-    Flags,
-    Floats,
-    Indices,
-    InputError,
-    PolarsFrame,
-    listed,
-)
+from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, listed
 from dcglearn.learning.options import DCGOptions
-from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers
+from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
-from dcglearn.reading.columns import own_names
-from dcglearn.reading.contract import JUDGED, JUDGEMENT, LISTED, RATED_LIST
-from dcglearn.reading.documents import OwnNames
+from dcglearn.reading.columns import OwnNames, own_names
+from dcglearn.reading.contract import RATED_LIST
 from dcglearn.reading.judgements import Judgements, read_judgements
 from dcglearn.reading.preferences import Preferences
-from dcglearn.reading.read import read_preferences, read_table, rows_of
+from dcglearn.reading.ratings import pairs_of_ratings
+from dcglearn.reading.read import read_preferences, rows_of
 from dcglearn.reading.shapes import lists_of_documents, with_grades
-from dcglearn.reading.tables import Table
-from dcglearn.reading.tables import table_of as rows_in
+from dcglearn.reading.tables import Table, table_of
+from dcglearn.trust.ceiling import weight_ahead
+from dcglearn.trust.comparison import LEAD_LABELS
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import best_textbook
-from dcglearn.trust.held_out_frame import held_out_frame
+from dcglearn.trust.held_out_frame import HeldOut, held_out_frame
 from dcglearn.trust.resampling import FEWEST_HELD_OUT, FEWEST_UNITS, folds, unit_of
 
 GRADER = ("grader", "judge", "labeller", "labeler", "annotator", "model")
@@ -62,20 +56,17 @@ UNRELATED, FEWEST_SHARED = 0.2, 30
 """Correlation with every other grader below which grades may belong to other documents, and the
 fewest documents that two have in common for one; also the fewest verdicts that recur."""
 
-OF_LISTS = ("docs", "docs_a", "docs_b", *LISTED)
-"""Roles of a log's columns that say which documents its lists hold."""
-
-MOST_PAIRS = 20_000
-"""Pairs of rated lists that are compared; of more, these are drawn."""
+MOST_PAIRS = 10_000
+"""Of twice as many pairs of rated lists, about this many stand for all."""
 
 
 @dataclass(frozen=True, eq=False)
 class Differences:
     """Differences of G graders' shares, of each less each, shape (G, G).
 
-    `low` and `high` are the ends of intervals, and `p_values` those of a test of no difference, by
-    Holm's rule, NaN where nobody knows; on so many pairs two are `apart`, choosing different lists,
-    and on `of_100` of 100 of these people side with the first.
+    `low` and `high` are the ends of intervals, NaN where nobody knows them, and `p_values` those of
+    a test of no difference, by Holm's rule; on so many pairs two are `apart`, choosing different
+    lists, and on `of_100` of 100 of these people side with the first.
     """
 
     points: Floats
@@ -86,34 +77,27 @@ class Differences:
     of_100: Floats
 
     @classmethod
-    def of(cls, right: Floats, weight: Floats, clusters: Clusters) -> Self:
-        """Return the differences of graders whose metrics respect pairs as `right` says, (G, n)."""
-        gaps = right[:, None] - right
-        points, errors, n_units = mean_and_error(gaps, weight, clusters)
+    def of(cls, frame: HeldOut) -> Self:
+        """Return the differences of graders whose metrics are the first G of a frame."""
+        gaps = frame.right[:, None] - frame.right
+        points, errors, n_units = replace(frame, values=gaps).means_and_errors()
         low, high = student_interval(points, errors, n_units)
 
         # a test of each two
         p_values = np.full(points.shape, np.nan)
-        above = np.triu_indices(len(right), 1)
-        tested = [
-            student_test(float(points[at]), float(errors[at]), n_units, LEVEL)["p_t"]
-            for at in zip(*above, strict=True)
-        ]
-        known = np.array([1.0 if one is None else one for one in tested])
-        p_values[above] = p_values.T[above] = corrected(known, "holm")
+        above = np.triu_indices(len(points), 1)
+        tested = student_p(points[above], errors[above], n_units)
+        p_values[above] = p_values.T[above] = corrected(tested, "holm")
 
         # where two choose different lists
         apart, first = np.abs(gaps) == 1, gaps == 1
-        sided = (first @ weight) / np.maximum(apart @ weight, 1e-300)
+        sided = (first @ frame.weight) / np.maximum(apart @ frame.weight, 1e-300)
         return cls(points, low, high, p_values, apart.sum(axis=2), 100 * sided)
 
     def said(self, i: int, j: int) -> str:
         """Return the difference of two graders in percentage points, with its interval."""
-        points = f"{100 * self.points[i, j]:+z.0f} points"
-        if np.isnan(self.low[i, j]):
-            return f"{points}, no interval"
-        ends = f"{100 * self.low[i, j]:+z.0f} to {100 * self.high[i, j]:+z.0f}"
-        return f"{points}, {LEVEL:.0%} interval {ends}"
+        interval = interval_text(100 * self.low[i, j], 100 * self.high[i, j], "+z.0f")
+        return f"{100 * self.points[i, j]:+z.0f} points, {interval}"
 
 
 @dataclass(frozen=True)
@@ -130,20 +114,21 @@ class Recurring:
     most: float
 
     @classmethod
-    def of(cls, logs: list[Preferences]) -> Self | None:
-        """Return it for the same verdicts with the grades of each grader; None of too few."""
-        sides = [[getattr(log, side) for log in logs] for side in ("preferred", "other")]
-        first, second = list_numbers(*(np.concatenate(side, axis=1) for side in sides))
-        pair, sign = pair_numbers(first, second), np.sign(second - first)
-        recur = (np.bincount(pair)[pair] > 1) & (sign != 0)
+    def of(cls, lists: list[Grades], weight: Floats) -> Self | None:
+        """Return it of pairs of lists with each grader's grades, (n, 2, K); None of too few.
+
+        The first list of each pair is preferred.
+        """
+        first, second = list_numbers(*np.concatenate(lists, axis=2).swapaxes(0, 1))
+        pair = pair_numbers(first, second)
+        recur = (np.bincount(pair)[pair] > 1) & (first != second)
         if recur.sum() < FEWEST_SHARED:
             return None
-        weight = logs[0].weights
-        lead = np.bincount(pair, sign * weight)[pair]
-        others, most = (
-            float(np.average((1 + sign * np.sign(votes))[recur], weights=weight[recur]) / 2)
-            for votes in (lead - sign * weight, lead)
-        )
+
+        # verdicts as most of the others are, and as most of all
+        ahead = weight_ahead(first, second, weight)
+        right = (np.sign([ahead - weight, ahead]) + 1) / 2
+        others, most = np.average(right[:, recur], axis=1, weights=weight[recur]).tolist()
         return cls(int(recur.sum()), others, most)
 
 
@@ -160,7 +145,7 @@ class GraderComparison(Finding):
     they do not, and `remarks` are on the grades.
     """
 
-    table: PolarsFrame = field(repr=False)
+    table: pl.DataFrame = field(repr=False)
     differences: Differences = field(repr=False)
     n_pairs: int
     by: str
@@ -169,17 +154,17 @@ class GraderComparison(Finding):
     ceiling: Recurring | None = None
     remarks: tuple[str, ...] = ()
 
-    _labels: ClassVar = {"low": f"{LEVEL:.0%} interval", "under_one_metric": "under one metric"}
+    _labels: ClassVar = LEAD_LABELS
 
     @property
     def sentence(self) -> str:
         """Whether people follow any grades, whose are worse, and what cannot be told."""
         rows = self.table.to_dicts()
-        known = rows[0]["low"] is not None
-        if known and all(row["low"] <= 0.5 for row in rows):
+        lows = [row["low"] for row in rows if row["low"] is not None]
+        if max(lows, default=1) <= 0.5:
             shares = ", ".join(
-                f"{row['grader']}'s {row['share']:.0%} ({LEVEL:.0%} interval {row['low']:.0%} to "
-                f"{row['high']:.0%})"
+                f"{row['grader']}'s {row['share']:.0%} "
+                f"({interval_text(row['low'], row['high'], '.0%')})"
                 for row in rows
             )
             return (
@@ -192,26 +177,26 @@ class GraderComparison(Finding):
         first, *others = (rows[i] for i in order)
         said = [f"people follow {first['grader']}'s grades in {first['share']:.0%} of pairs"]
         said += [f"{row['grader']}'s in {row['share']:.0%}" for row in others]
-        clauses = [*self._worse(order), *self._undecided(order), "a coin follows 50%"]
+        clauses = [*self._clauses(order), "a coin follows 50%"]
         return f"{', '.join(said)}: {'; '.join(clauses)}"
 
-    def _worse(self, order: list[int]) -> Iterator[str]:
-        """Yield who is worse than whom, for certain, with the nearest difference."""
-        graders = self.table["grader"]
-        for place, i in enumerate(order):
-            better = [j for j in order[:place] if self.differences.p_values[i, j] <= WORSE_LEVEL]
+    def _clauses(self, order: list[int]) -> list[str]:
+        """Return who is worse than whom, for certain, and which neighbours nobody can tell apart.
+
+        The difference is the one from the nearest who is better.
+        """
+        graders, differ = self.table["grader"], self.differences
+        worse, alike = [], []
+        for above, i in pairwise(order):
+            better = [j for j in order[: order.index(i)] if differ.p_values[i, j] <= WORSE_LEVEL]
             if better:
                 names = " and ".join(graders[j] for j in better)
                 names = names if len(better) <= 2 else f"the {len(better)} above"
-                yield f"{graders[i]} is worse than {names} ({self.differences.said(i, better[-1])})"
-
-    def _undecided(self, order: list[int]) -> Iterator[str]:
-        """Yield neighbours that cannot be told apart."""
-        graders = self.table["grader"]
-        for i, j in pairwise(order):
-            if not self.differences.p_values[i, j] <= WORSE_LEVEL:
-                said = self.differences.said(i, j)
-                yield f"{graders[i]} and {graders[j]} cannot be told apart ({said})"
+                worse.append(f"{graders[i]} is worse than {names} ({differ.said(i, better[-1])})")
+            if above not in better:
+                said = differ.said(above, i)
+                alike.append(f"{graders[above]} and {graders[i]} cannot be told apart ({said})")
+        return [*worse, *alike]
 
     @property
     def notes(self) -> list[str]:
@@ -227,12 +212,10 @@ class GraderComparison(Finding):
         # every two graders
         differ, graders = self.differences, self.table["grader"]
         for i, j in combinations(range(len(graders)), 2):
-            p_value = differ.p_values[i, j]
-            by_holm = "p < .001" if p_value < 0.001 else f"p = {p_value:.3f}"
             notes.append(
-                f"difference of {graders[i]} and {graders[j]}: {differ.said(i, j)}, {by_holm} by "
-                f"Holm's rule; where they choose different lists, "
-                f"{differ.of_100[i, j]:.0f} of 100 verdicts side with {graders[i]} "
+                f"difference of {graders[i]} and {graders[j]}: {differ.said(i, j)}, "
+                f"{p_text(differ.p_values[i, j])} by Holm's rule; where they choose different "
+                f"lists, {differ.of_100[i, j]:.0f} of 100 verdicts side with {graders[i]} "
                 f"({differ.apart[i, j]:,} pairs)"
             )
 
@@ -253,11 +236,10 @@ class GraderComparison(Finding):
     @property
     def needed(self) -> int:
         """Verdicts in which a difference of `TELLING` would show, in four of five such logs."""
-        reach = (self.differences.high - self.differences.low) / 2
-        if np.isnan(reach).all():
+        reach = np.nan_to_num(self.differences.high - self.differences.low).max() / 2
+        if not reach:
             return 0
-        error = np.nanmax(reach) / student_quantile(self.n_units)
-        times = (student_quantile(self.n_units) + 0.84) * error / TELLING
+        times = (1 + 0.84 / student_quantile(self.n_units)) * reach / TELLING
         return round(self.n_pairs * float(times) ** 2)
 
 
@@ -315,21 +297,16 @@ def compare_graders(
     >>> print(compare_graders(rows, {"careful": own, "careless": other}).sentence[:61])
     people follow careful's grades in 85% of pairs, careless's in
     """
-    rows, own = rows_in(log), OwnNames(own_names(columns), is_shared=True, others="log")
-    of_log = _names_in_log(rows, own)
+    rows, own = table_of(log), OwnNames(own_names(columns), is_shared=True, others="log")
     judged = graders_of(graders, own)
+    logs = [_graded(rows, one, own) for one in judged.values()]
     own.check()
-    pairs = {name: _graded(rows, one, of_log, random_state) for name, one in judged.items()}
-    first, rated = next(iter(pairs.values()))
 
     # units to hold out, and for intervals; of rated lists without a user the lists
-    held_out = _units(first, rated, FEWEST_HELD_OUT)[1]
-    by, clusters = _units(first, rated, FEWEST_UNITS)
-    remedy = "get verdicts of more users, queries or lists"
-    parts = folds(held_out, random_state, fewest=30, remedy=remedy)
+    by, clusters = _units(logs[0], FEWEST_UNITS)
+    parts = folds(_units(logs[0], FEWEST_HELD_OUT)[1], random_state, fewest=30)
 
     # how far each verdict is as a metric of each grader's grades says, and the one metric
-    logs = [graded for graded, _ in pairs.values()]
     usual = [read_metric(metric, x.n_grades, x.depth, accept=SCORING) for x in logs]
 
     def values_without(train: Indices, test: Indices) -> Floats:
@@ -338,135 +315,77 @@ def compare_graders(
         shared = [x[test].verdicts(one) for x, one in zip(logs, usual, strict=True)]
         return (np.array([own, shared]) + 1) / 2
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        of_folds = starmap(values_without, parts)
-        frame = held_out_frame(first, None, parts, of_folds, "held out")
+    frame = held_out_frame(logs[0], clusters, parts, starmap(values_without, parts), "held out")
 
-    # of the pairs that a fold held out
-    at, right = frame.rows, frame.right
-    frame = replace(frame, clusters=(clusters[0][at], clusters[1][at]))
-
-    # shares and their differences
+    # shares of the pairs that a fold held out, and what each has labelled
     shares, errors, n_units = frame.means_and_errors()
     low, high = student_interval(shares[0], errors[0], n_units)
-    columns_of = zip(pairs, shares[0], low, high, shares[1], strict=True)
-    keys = ("grader", "share", "low", "high", "under_one_metric")
-    table = [
-        dict(zip(keys, row, strict=True)) | _labels_of(graded[at], tied)
-        for row, graded, tied in zip(columns_of, logs, right == 0.5, strict=True)
-    ]
+    lists = [np.stack([x.preferred, x.other], axis=1)[frame.rows] for x in logs]
+    whole = [(of_one != -1).all(axis=(1, 2)) for of_one in lists]
+    both, tied = np.average([whole, frame.right == 0.5], axis=2, weights=frame.weight)
+    table = {
+        "grader": [*judged],
+        "share": shares[0],
+        "low": low,
+        "high": high,
+        "under_one_metric": shares[1],
+        "labelled": [(of_one >= 0).sum() / (of_one > -2).sum() for of_one in lists],
+        "both_labelled": both,
+        "tied": tied,
+    }
+    ignored = getattr(logs[0].recognised, "ignored", ())
+    unused = [f"columns that are not used: {listed(ignored)}"] * bool(ignored)
     return GraderComparison(
-        table_of(table).fill_nan(None),
-        Differences.of(right, frame.weight, frame.clusters),
-        len(at),
+        pl.DataFrame(table).fill_nan(None),
+        Differences.of(frame),
+        len(frame.rows),
         by,
         n_units,
         metric if isinstance(metric, str) else "the metric given",
-        Recurring.of([graded[at] for graded in logs]),
-        (*_unused_columns(first), *_remarks(judged)),
+        Recurring.of(lists, frame.weight),
+        (*unused, *_remarks(judged)),
     )
-
-
-def _labels_of(log: Preferences, tied: Flags) -> Fields:
-    """Return how far a grader's grades cover the lists and tell them apart."""
-    lists = np.stack([log.preferred, log.other], axis=1)
-    return {
-        "labelled": (lists >= 0).sum() / max((lists > -2).sum(), 1),
-        "both_labelled": np.average((lists != -1).all(axis=(1, 2)), weights=log.weights),
-        "tied": np.average(tied, weights=log.weights),
-    }
-
-
-def _names_in_log(rows: Table, own: OwnNames) -> dict[str, str]:
-    """Return the columns that a user names which are those of the log; others are the grades'."""
-    columns = rows.frame.columns
-    lists = own.of_table(columns, OF_LISTS)
-    is_rated = "list" in lists_of_documents(rows, lists)[1]
-    roles = RATED_LIST if is_rated else JUDGEMENT
-    unknown = sorted(own.names.keys() - {*roles, *OF_LISTS, *JUDGED})
-    if unknown:
-        usual = listed(sorted({*roles, *OF_LISTS, *JUDGED}))
-        raise InputError(f"columns= names {unknown[0]!r}; give {usual}")
-    named = lists | own.of_table(columns, roles)
-    own.used |= named.keys()
-    return named
 
 
 def graders_of(graders: Any, own: OwnNames | None = None) -> dict[str, Judgements]:
     """Return the judgements of each grader, of a mapping or of one table with their names."""
     if not isinstance(graders, Mapping):
-        table = rows_in(graders)
-        named = [column for column in table.frame.columns if column.lower() in GRADER]
-        graders = {Path(table.name).stem: table.frame}
-        if named:
-            parts = table.frame.partition_by(named[0], as_dict=True, include_key=False)
-            graders = {str(name): part for (name,), part in parts.items()}
+        table = table_of(graders)
+        named = [column for column in table.frame.columns if column.lower() in GRADER][:1]
+        key = named or pl.lit(Path(table.name).stem)
+        parts = table.frame.group_by(key, maintain_order=True)
+        graders = {str(name): part.drop(named) for (name,), part in parts}
     if not graders:
         raise InputError("no grader: give judgements by the name of the grader")
-    return {
-        name: one if isinstance(one, Judgements) else read_judgements(one, columns=own)
-        for name, one in graders.items()
-    }
+    return {name: read_judgements(one, columns=own) for name, one in graders.items()}
 
 
-def _graded(
-    log: Table, judged: Judgements, own: dict[str, str], random_state: int
-) -> tuple[Preferences, Clusters | None]:
-    """Return the verdicts on lists with a grader's grades, and the rated lists of each pair.
-
-    The rows are the same for all graders.
-    """
-    of_lists = {role: name for role, name in own.items() if role in OF_LISTS}
+def _graded(log: Table, judged: Judgements, own: Any) -> Preferences:
+    """Return the verdicts on lists with a grader's grades; all graders have the same rows."""
+    query, lists = lists_of_documents(log, own)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is not labelled is counted
-        frame = with_grades(log, judged, columns=of_lists)
-    rows = replace(log, frame=frame)  # messages name the file
-    contract = RATED_LIST if "list" in frame.columns else JUDGEMENT
-    kept = contract.keys() - of_lists.keys() | {"query"} & contract.keys()
-    own = {role: name for role, name in own.items() if role in kept}
-    if "list" not in frame.columns:
-        pairs = read_preferences(rows, judged.n_grades, as_is=True, columns=own).decided
-        return pairs, None
+        frame = with_grades(log, judged, columns=own)
+    if "list" not in lists:
+        rows = replace(log, frame=frame)  # messages name the file
+        return read_preferences(rows, judged.n_grades, as_is=True, columns=own).decided
 
-    # all pairs of one user's lists, the higher rated first
-    rated = read_table(rows, rows_of, None, contract=RATED_LIST, columns=own)
-    rating, lists = rated.values["rating"], rated.values["list"]
-    user = rated.values.get("group")
-    better, other = _rated_pairs(rating, user, random_state)
-    if not len(better):
-        raise InputError(f"{rated.name}: no two lists of one user are rated differently")
-    pairs = Preferences(
-        lists[better], lists[other], judged.n_grades, rater=None if user is None else user[better]
-    )
-
-    # what the grades were joined by is used, too
-    joined = {"docs", lists_of_documents(log, of_lists)[0]}
-    ignored = [name for name in rated.recognised.ignored if name not in joined]
-    return pairs.changed(recognised=replace(rated.recognised, ignored=ignored)), (better, other)
+    # all pairs of one user's lists, without what their grades were joined by
+    rows = replace(log, frame=frame.drop("docs", query))
+    rated = rows_of(rows, RATED_LIST, n_grades=judged.n_grades, columns=own)
+    pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, by_row=True)
+    return pairs.changed(rated=None, recognised=rated.recognised).thinned(MOST_PAIRS)
 
 
-def _rated_pairs(rating: Floats, user: Any, random_state: int) -> tuple[Indices, Indices]:
-    """Return the pairs of lists of which a user rated the first higher; of many, some at random."""
-    number = np.zeros(len(rating), np.int64) if user is None else numbered(user)
-    sides = []
-    for one in range(int(number.max(initial=0)) + 1):
-        rows = np.flatnonzero(number == one)
-        higher, lower = np.nonzero(rating[rows][:, None] > rating[rows])
-        sides.append((rows[higher], rows[lower]))
-    better, other = map(np.concatenate, zip(*sides, strict=True))
-    if len(better) > MOST_PAIRS:
-        kept = np.random.default_rng(random_state).choice(len(better), MOST_PAIRS, replace=False)
-        better, other = better[np.sort(kept)], other[np.sort(kept)]
-    return better, other
-
-
-def _units(log: Preferences, rows: Clusters | None, fewest: int) -> tuple[str, Clusters]:
+def _units(log: Preferences, fewest: int) -> tuple[str, Clusters]:
     """Return the independent unit of verdicts, and the number of each pair's two units."""
     by = unit_of(log, fewest=fewest)
     if by in ("rater", "query"):
         return by, log.clusters(by)
-    return ("pair", log.clusters(None)) if rows is None else ("list", rows)
+    if log.units is None:
+        return "pair", log.clusters(None)
+    first, second = log.units.T.astype(int)
+    return "list", (first, second)
 
 
 def _metric(train: Preferences) -> DCG:
@@ -477,33 +396,22 @@ def _metric(train: Preferences) -> DCG:
         return best_textbook(train)[1]
 
 
-def _unused_columns(log: Preferences) -> tuple[str, ...]:
-    """Return which columns of the log are not used, in a sentence, if there are any."""
-    ignored = () if log.recognised is None else log.recognised.ignored
-    return (f"columns that are not used: {listed(ignored)}",) if ignored else ()
-
-
 def _remarks(judged: Mapping[str, Judgements]) -> tuple[str, ...]:
     """Return which graders' grades are like nobody else's, as if of other documents."""
-    if len(judged) < 3:
-        return ()
-
-    # the largest correlation of each with another
-    nearest: dict[str, float] = dict.fromkeys(judged, -1.0)
-    for first, second in combinations(judged, 2):
-        both = judged[first].frame.join(judged[second].frame, on=["query", "document"])
-        one, other = (both[column].to_numpy() for column in ("grade", "grade_right"))
-        if len(both) < FEWEST_SHARED or not np.ptp(one) or not np.ptp(other):
+    names, frames = [*judged], [one.frame for one in judged.values()]
+    alike = np.full((len(names), len(names)), -1.0)
+    for i, j in combinations(range(len(names)), 2):
+        both = frames[i].join(frames[j], on=["query", "document"])
+        if len(both) < FEWEST_SHARED:
             return ()
-        alike = float(np.corrcoef(one, other)[0, 1])
-        for name in (first, second):
-            nearest[name] = max(nearest[name], alike)
+        alike[i, j] = alike[j, i] = both.select(pl.corr("grade", "grade_right")).item()
 
-    # those that are like nobody
-    strange = [name for name, most in nearest.items() if most < UNRELATED]
-    if not strange or len(strange) == len(judged):
+    # those that are like nobody, unless all are or one never differs
+    nearest = alike.max(axis=1)
+    strange = np.flatnonzero(nearest < UNRELATED)
+    if np.isnan(nearest).any() or len(strange) in (0, len(names)):
         return ()
     return (
-        f"the grades of {listed(strange)} go with nobody else's (correlation at most "
-        f"{max(nearest[name] for name in strange):.2f}): are the identifiers right?",
+        f"the grades of {listed(names[i] for i in strange)} go with nobody else's (correlation at "
+        f"most {nearest[strange].max():.2f}): are the identifiers right?",
     )

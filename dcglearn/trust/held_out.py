@@ -208,7 +208,8 @@ def _compared(
         metrics = [*(learn(train) for learn in learners.values()), textbook, in_use]
         return np.stack([values_of(metric, held_out[test]) for metric in metrics], axis=1)
 
-    frame = held_out_frame(held_out, unit, parts, starmap(values_without, parts), "held out")
+    units = held_out.clusters(unit)
+    frame = held_out_frame(held_out, units, parts, starmap(values_without, parts), "held out")
 
     # a row each, one where the best textbook DCG is the metric in use
     textbook = f"{max(chosen, key=chosen.count)}@{held_out.depth}"
@@ -228,7 +229,7 @@ def _compared(
     recurring: tuple[Row, ...] = ()
     if ceiling is not None:
         right = np.stack([frame.right[0, ceiling.rows], ceiling.right])
-        same = HeldOut.of(held_out, unit, ceiling.rows, right[None])
+        same = HeldOut.of(held_out, held_out.clusters(unit), ceiling.rows, right[None])
         recurring = rows_of([LEARNED, LIST_VALUES], same)
 
     # how sure people are, beside how sure they were said to be

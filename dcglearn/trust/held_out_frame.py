@@ -34,9 +34,9 @@ class HeldOut:
     values: Floats
 
     @classmethod
-    def of(cls, log: PreferencePairs, unit: str | None, rows: Rows, values: Floats) -> Self:
-        """Return the values of these rows of a log."""
-        first, second = log.clusters(unit)
+    def of(cls, log: PreferencePairs, clusters: Clusters, rows: Rows, values: Floats) -> Self:
+        """Return the values of these rows of a log, whose pairs have all these clusters."""
+        first, second = clusters
         return cls(rows, log.weights[rows], (first[rows], second[rows]), values)
 
     @property
@@ -55,12 +55,12 @@ class HeldOut:
 
 def held_out_frame(
     log: PreferencePairs,
-    unit: str | None,
+    clusters: Clusters,
     folds: Sequence[tuple[Any, Rows]],
     of_folds: Iterable[Floats],
     title: str,
 ) -> HeldOut:
-    """Return the values of the pairs that folds hold out, each once.
+    """Return the values of the pairs that folds hold out, each once; `clusters` are those of all.
 
     `of_folds` are each fold's values of the pairs that it holds out, learned from the others, NaN
     for ties of the log, which are left out. `title` names the progress.
@@ -71,7 +71,7 @@ def held_out_frame(
     # pairs that have values, in the order of the log
     order = np.argsort(rows)
     order = order[~np.isnan(values[0, 0, order])]
-    return HeldOut.of(log, unit, rows[order], values[..., order])
+    return HeldOut.of(log, clusters, rows[order], values[..., order])
 
 
 def values_of(metric: Metric, pairs: PreferencePairs) -> Floats:

@@ -25,9 +25,6 @@ FOLDS = 5
 FOLDS_OF_LISTS = 4
 """Number of folds of lists, of which two at a time are held out."""
 
-N_RESAMPLES = 500
-"""Number of bootstrap samples of questions."""
-
 FEWEST_HELD_OUT = 10
 """With fewer raters or queries than this, others are held out to choose between metrics."""
 

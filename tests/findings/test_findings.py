@@ -121,7 +121,7 @@ def test_it_is_saved_in_the_form_of_the_suffix(result, suffix, tmp_path):
         result.save(tmp_path / "result.docx")
 
 
-DATA = {"Preferences", "Answers", "Queries", "Ranker", "RankEval"}
+DATA = {"Preferences", "Queries", "Ranker", "RankEval"}
 DATA |= {"Judgements", "Run", "DCG", "ListUtility", "AnyLog"}
 """Classes of data and models, which are no findings."""
 

@@ -20,7 +20,7 @@ def results():
     """Return one result of each class, and some of logs that cannot tell."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [*_of_logs(), *_of_outcomes()]
+        return [*_of_logs()]
 
 
 def _of_logs():
@@ -78,21 +78,3 @@ def _of_logs():
     learner = dl.DCGLearner(llm=random_log(100, "free", seed=2)).fit(log[:40])
     yield dl.trust.llm_report(log[:40], learner)
     yield dl.trust.llm_report(log[:10], learner)
-
-
-def _of_outcomes():
-    rng = np.random.default_rng(0)
-    lists = rng.integers(0, 2, (200, 2))
-    lines = [
-        {"question": i // 2, "list": grades, "right": bool(rng.random() < 0.2 + 0.6 * grades[0])}
-        for i, grades in enumerate(lists.tolist())
-    ]
-    yield dl.trust.learn_from_answers(dl.io.read_answers(lines))
-    yield dl.trust.learn_from_answers(dl.io.read_answers(lines[:40]))
-    alone = {(): 0.2, (1,): 0.9}
-    lines += [
-        {"question": i, "list": list(grades), "right": bool(rng.random() < often)}
-        for i in range(100)
-        for grades, often in alone.items()
-    ]
-    yield dl.trust.learn_from_answers(dl.io.read_answers(lines))

@@ -29,7 +29,6 @@ from dcglearn.rankers.model_files import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import BoostedRanker
-from dcglearn.reading.answers import read_answers
 from dcglearn.reading.read import read_preferences, read_ratings
 from tests.hostile import referees
 from tests.hostile.referees import Refused
@@ -140,11 +139,6 @@ RATINGS = "".join(
     json.dumps({"list": [i % 3, 1], "rating": i % 5, "group": f"u{i % 2}"}) + "\n"
     for i in range(12)
 ).encode()
-ANSWERS = "".join(
-    json.dumps({"question": f"q{i // 2}", "list": [i % 3, 1, 0][: 1 + i % 3], "right": bool(i % 2)})
-    + "\n"
-    for i in range(12)
-).encode()
 SVM = "".join(
     f"{i % 3} qid:{i // 4} 1:{i / 7:.3f} 2:{i % 5} 3:0.5 # docid = D{i}\n" for i in range(12)
 ).encode()
@@ -204,7 +198,6 @@ LOGS = {
     "candidates": Target({"c.jsonl": CANDIDATES}, _candidates),
     "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
     "ratings": Target({"r.jsonl": RATINGS}, read_ratings),
-    "answers": Target({"a.jsonl": ANSWERS}, read_answers),
 }
 FILES = {
     "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),

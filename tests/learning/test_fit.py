@@ -76,17 +76,16 @@ def test_the_fit_is_that_of_its_parameters():
     assert logistic.position_bias == logistic.points.biases[0, 0] != 0
 
 
-def test_few_lists_count_as_few_judgements_unless_they_are_independent():
+def test_few_lists_count_as_few_judgements():
     rng = np.random.default_rng(0)
     lists = random_lists(8, "free", rng)
     first, second = rng.integers(0, 8, (2, 200))
     log = Preferences(lists[first], lists[second], n_grades=5)
     pairs = pairs_of(log)
-    few, all_count = (fit_dcg(pairs, DCGOptions(), independent=x) for x in (False, True))
-    assert few.n_effective == 8 and all_count.n_effective == pairs.total_weight == len(pairs)
+    few = fit_dcg(pairs, DCGOptions())
+    assert few.n_effective == 8
     assert few.function.share * few.weighed_on == pytest.approx(8)
     assert "8 independent judgements, fewer than the 13" in few.cautions[0]
-    assert not all_count.cautions
 
 
 def test_the_prior_alone_gives_the_metric_it_is():

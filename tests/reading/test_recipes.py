@@ -7,6 +7,7 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -106,3 +107,30 @@ def test_arguments_of_the_readers_of_polars(tmp_path):
     )
     frame = pl.read_json(("[" + objects.replace("}\n{", "},{") + "]").encode())
     assert dl.read_preferences(frame).preferred.tolist() == [[2, 0], [1, -2]]
+
+
+def test_answers_of_a_language_model_teach_how_it_reads(tmp_path, monkeypatch):
+    # a distractor misleads this model, and questions differ in how hard they are
+    rng = np.random.default_rng(36)
+    gains, discounts = np.array([-1 / 3, 0.4, 1.0]), np.array([1.0, 0.6, 0.4, 0.3, 0.3])
+    rows = []
+    for question in range(400):
+        difficulty = rng.normal(-1, 1)
+        for longest in (3, 5, 0):
+            grades = rng.choice(
+                3, p=(0.5, 0.25, 0.25), size=rng.integers(min(longest, 1), longest + 1)
+            )
+            logit = 3 * (gains[grades] @ discounts[: len(grades)]) + difficulty
+            right = bool(rng.random() < 1 / (1 + np.exp(-logit)))
+            rows.append({"question": question, "list": grades.tolist(), "right": right})
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame(rows).write_ndjson("answers.jsonl")
+
+    # the recipe, and the learner that its section names
+    section = SECTIONS["Answers of a language model"]
+    names = {"dl": dl, "pl": pl}
+    exec(blocks(section)[1], names)
+    learner = eval(re.findall(r"`(dl\.DCGLearner\(.*?\))`", section)[0], names)
+    dcg = learner.fit(names["log"]).dcg_
+    assert dcg.gains == pytest.approx(gains, abs=0.2) and dcg.gains[0] < -0.1
+    assert dcg.discounts == pytest.approx(discounts, abs=0.2)

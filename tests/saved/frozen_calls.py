@@ -299,15 +299,6 @@ def with_machine() -> dict[str, Any]:
     return values | {"weight": report.weight} | dcg_of(report.both)
 
 
-def answers() -> dict[str, Any]:
-    """Learn from answers."""
-    found = dl.trust.learn_from_answers(dl.io.read_answers(EXAMPLES / "answers.jsonl"))
-    values = dcg_of(found.dcg)
-    for part, rows in found.held_out.items():
-        values[f"held out, {part}"] = [[row.share, row.low, row.high] for row in rows]
-    return values
-
-
 def audited() -> dict[str, Any]:
     """Audit the usual metric by a log: the numbers of its findings' tables."""
     parts = dl.audit(example()[:80]).parts
@@ -593,7 +584,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "learn, depth": lambda: fitted(example()[:80], depth=6),
     "learn, warm": warm,
     "learn, a machine": with_machine,
-    "learn-answers": answers,
     # trust
     "bands": lambda: bands(example()),
     "compare_learners": held_out,
@@ -628,7 +618,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
 """The calls by name."""
 
 SLOW = {
-    *("learn, a machine", "learn-answers", "compare_learners", "choose_C"),
+    *("learn, a machine", "compare_learners", "choose_C"),
     *("segment_test", "segment_test, raters", "what_if", "audit"),
 }
 """Calls that take two seconds or more; `make long` compares them."""

@@ -177,14 +177,17 @@ def rated(number: int, seed: int) -> dl.Preferences:
 
 
 def examples() -> dict[str, dl.Preferences]:
-    """Return the logs of the examples, and parts of them."""
+    """Return the logs of the examples, and parts of them.
+
+    Two logs of answers are as they were stored: what compared these answers has left the package.
+    """
     whole = dl.read_preferences(EXAMPLES / "side_by_side.jsonl")
-    answers = dl.io.read_answers(EXAMPLES / "answers.jsonl")
+    stored = read_logs()
+    kinds = ("within", "across")
     return {
         "example-side-by-side": whole,
         "example-side-by-side-first-60": whole[:60],
-        "example-answers-within-questions": answers.preferences(answers.within_questions),
-        "example-answers-across-questions": answers.preferences(answers.across_questions),
+        **{(name := f"example-answers-{kind}-questions"): stored[name] for kind in kinds},
     }
 
 

@@ -7,7 +7,6 @@ from dcglearn import DCG, DCGLearner, Preferences, bands
 from dcglearn.learning.fit import fit_log
 from dcglearn.learning.options import DCGOptions
 from dcglearn.simulate import ground_truth, preference_pairs
-from dcglearn.trust import learn_from_answers
 from dcglearn.trust.deciding import what_if
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.llm import llm_report
@@ -85,24 +84,6 @@ def test_bands_and_questions_of_a_log_are_of_what_was_learned():
     found = what_if(rich_log(120), learner, words)
     assert found.holds and found.n and len(found.rows) >= found.n
     refused("discount at 3, discount at 4$", what_if, LOG, learner, "discount at 7 < 1")
-
-
-def test_answers_are_learned_from_to_the_depth():
-    rng = np.random.default_rng(0)
-    lists = rng.integers(0, 2, (600, 3))
-    right = rng.random(600) < 0.2 + 0.6 * lists[:, 0]
-    lines = [
-        {"question": i // 3, "list": list_, "right": bool(r)}
-        for i, (list_, r) in enumerate(zip(lists.tolist(), right, strict=True))
-    ]
-    from dcglearn.io import read_answers
-
-    def learned(lines, **options):
-        learner = DCGLearner(loss="logistic", zero="none", discounts="free", **options)
-        return learn_from_answers(read_answers(lines), learner).dcg
-
-    short = [{**line, "list": line["list"][:2]} for line in lines]
-    assert same(learned(lines, depth=2), learned(short))
 
 
 def test_ratings_of_lists_that_are_cut_are_preferences():

@@ -109,6 +109,26 @@ def test_labels_of_chance_follow_nobody_and_the_sentence_says_so_first():
 
 
 @pytest.mark.usefixtures("chosen")
+def test_a_grader_who_never_differs_follows_nobody_and_has_no_interval():
+    rng = np.random.default_rng(2)
+    grades, rows = study(rng)
+    grades_of = {"chance": labels(rng.integers(0, 4, grades.shape)), "one": labels(0 * grades + 1)}
+    rows = [{**row, "docs": row["docs"][:2]} for row in rows]
+    said = compare_graders(rows, grades_of).sentence
+    assert said.startswith("no grades here are shown") and "one's 50% (no interval)" in said
+
+
+@pytest.mark.usefixtures("chosen")
+def test_weights_and_segments_of_rated_lists_count():
+    grades, rows = study(np.random.default_rng(8), n_users=12, each=8)
+    twice = [{**row, "weight": 2 + i % 2} for i, row in enumerate(rows)]
+    kinds = [{**row, "segment": "xy"[i % 2]} for i, row in enumerate(rows)]
+    plain, heavy, parted = (compare_graders(x, {"a": labels(grades)}) for x in (rows, twice, kinds))
+    assert plain.n_pairs == heavy.n_pairs > 1.5 * parted.n_pairs
+    assert plain.table["share"].item() != heavy.table["share"].item()
+
+
+@pytest.mark.usefixtures("chosen")
 def test_grades_that_go_with_nobody_elses_are_remarked():
     rng = np.random.default_rng(3)
     grades, rows = study(rng, n_users=12, each=6)
@@ -224,7 +244,8 @@ def test_own_columns_are_those_of_the_log_and_of_the_grades():
         assert found.table.equals(usual.table), rated
 
     # a role that there is not, and a column that neither has
-    for role, words in (("colour", "names 'colour'; give"), ("winner", "and none of the log")):
+    for role in ("colour", "winner"):
+        words = f"'{role}': 'x'}} names no column of the judgements, and none of the log"
         refused(words, compare_graders, rows, {"a": labels(grades)}, columns={role: "x"})
 
 

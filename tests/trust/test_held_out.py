@@ -52,7 +52,7 @@ def test_intervals_of_leads_are_those_of_agresti_and_min(ahead, behind, weight):
     respected[1, :ahead] = respected[0, ahead : ahead + behind] = 0
     lists = np.random.default_rng(0).integers(0, 5, (2, n, 10))
     log = Preferences(*lists, n_grades=5, weight=np.full(n, float(weight)))
-    frame = HeldOut.of(log, "pair", np.arange(n), respected[None])
+    frame = HeldOut.of(log, log.clusters("pair"), np.arange(n), respected[None])
     own, row = rows_of(["first", "second"], frame)
     low, high = row.low, row.high
     assert own.low == own.high == own.difference == 0

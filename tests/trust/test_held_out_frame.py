@@ -14,7 +14,9 @@ def test_pairs_stand_in_the_order_of_the_log_and_one_without_a_value_is_left_out
     values[:, :, 4] = np.nan
     tests = np.array([0, 3, 7]), np.array([8, 6, 1, 4]), np.array([2, 5])
     folds = [(np.setdiff1d(np.arange(9), test), test) for test in tests]
-    frame = held_out_frame(log, "pair", folds, (values[..., test] for test in tests), "")
+    frame = held_out_frame(
+        log, log.clusters("pair"), folds, (values[..., test] for test in tests), ""
+    )
     rest = [0, 1, 2, 3, 5, 6, 7, 8]
     np.testing.assert_array_equal(frame.rows, rest)
     np.testing.assert_array_equal(frame.values, values[..., rest])
@@ -25,7 +27,7 @@ def test_errors_are_by_unit_and_leads_are_paired():
     log = random_log(40, "free").changed(rater=np.arange(40) % 8 // 2)
     values = np.random.default_rng(1).random((1, 3, 40))
     folds = [(np.arange(0), np.arange(40))]
-    frame = held_out_frame(log, "rater", folds, [values], "")
+    frame = held_out_frame(log, log.clusters("rater"), folds, [values], "")
     means, errors, n_units = frame.means_and_errors()
 
     # the error of the mean of four raters' sums
@@ -39,7 +41,9 @@ def test_errors_are_by_unit_and_leads_are_paired():
     leads, lead_errors, _ = frame.leads()
     np.testing.assert_allclose(leads, means - means[:, :1])
     assert lead_errors[0, 0] == 0 and (lead_errors[0, 1:] > 0).all()
-    twin = held_out_frame(log, "rater", folds, [values[:, [0, 0]] + [[[0.0], [0.25]]]], "")
+    twin = held_out_frame(
+        log, log.clusters("rater"), folds, [values[:, [0, 0]] + [[[0.0], [0.25]]]], ""
+    )
     np.testing.assert_allclose(twin.leads()[0], [[0, 0.25]])
     np.testing.assert_allclose(twin.leads()[1], 0, atol=1e-12)
 
