@@ -5,8 +5,10 @@ that start fast.
 import contextlib
 import io
 import json
+import logging
 import lzma
 import multiprocessing
+import signal
 import sys
 from pathlib import Path
 
@@ -141,6 +143,11 @@ def call(monkeypatch, capsys, *arguments):
     with pytest.raises(SystemExit) as end:
         main()
     out, err = capsys.readouterr()
+
+    # what lasts as long as a process of a command's own
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.getLogger("dcglearn").handlers.clear()
+    logging.getLogger("dcglearn").setLevel(logging.NOTSET)
     return end.value.code or 0, out, err
 
 

@@ -12,10 +12,11 @@ import typer
 import dcglearn as dl
 from dcglearn.cli.options import Force, Seed, input_option, method_option, option, output_to
 from dcglearn.cli.outputs import say, write_log
-from dcglearn.cli.reading import one_or_all, read_llms, read_log
+from dcglearn.cli.reading import read_llms, read_log
+from dcglearn.foundation.files import refuse_unwritable
 from dcglearn.foundation.plain_text import left_out, number_of
-from dcglearn.foundation.sources import LINES, WRITTEN
-from dcglearn.foundation.validation import InputError, suffix_among
+from dcglearn.foundation.sources import WRITTEN
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 PER_PAGE, PER_TABLE = 20, 5
 """Pairs that are asked by default: on each page, and in a table."""
+
+PAGES = (".html", ".htm")
+"""Suffixes of a page."""
 
 SHAPES = ("openai", "anthropic", "gemini", "messages")
 """Whose batch files prompts are; messages: those alone."""
@@ -34,16 +38,18 @@ N_GENERATED = 200
 
 def ask(
     candidates: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
             help="Pairs that could be judged: a, b, and items to show; or two runs, with --qrels.",
             metavar="[CANDIDATES]",
         ),
-    ] = None,
+    ] = [],
     output: Annotated[
         Path | None,
         output_to(
-            "page.html for people, prompts.jsonl with --model, else a table (.jsonl, .parquet)."
+            "page.html for people, prompts.jsonl with --model, else a table (.jsonl, .parquet).",
+            (*PAGES, *WRITTEN),
+            "questions",
         ),
     ] = None,
     log: Annotated[
@@ -98,39 +104,34 @@ def ask(
     read the answers by convert --prompts. In a table, fill in winner (a, b or tie) and append the
     lines to the log; lines left open do not count as judgements.
     """
-    from dcglearn.judge.pages import PAGES, raters_lacking
+    from dcglearn.judge.pages import raters_lacking
 
-    # the form of the output, and options of another
+    # options that do not go together
     is_page = output is not None and output.suffix.lower() in PAGES
-    if not is_page and (pages, redundancy, checks) != (1, 1, 0.05):
-        raise InputError("--pages, --redundancy and --checks go with -o page.html")
-    if is_page and model is not None:
-        raise InputError("--model goes with -o prompts.jsonl")
-
-    # what contradicts itself
+    is_table = not is_page and model is None
+    if (not is_page and (pages, redundancy, checks) != (1, 1, 0.05)) or (is_table and documents):
+        raise InputError(
+            "--pages, --redundancy and --checks go with -o page.html, --documents with a page or "
+            "prompts"
+        )
+    if model is not None and (is_page or output is None):
+        raise InputError("--model goes with -o prompts.jsonl, with whose pairs it is written")
     if redundancy > pages:
         raise InputError(
             f"--redundancy {redundancy} --pages {pages}: a page holds each pair once; give "
             f"--pages {redundancy} or more, or a lower --redundancy"
         )
-    if output is not None and not is_page:
-        forms = (WRITTEN, "logs") if model is None else (LINES, "prompts")
-        suffix_among(output, *forms)
 
     # a table
-    if not is_page and model is None:
-        if documents:
-            raise InputError("--documents is for pages and prompts, not for a table")
-        questions = _questions(candidates or [], qrels, log, llm, n or PER_TABLE, seed)
+    if is_table:
+        questions = _questions(candidates, qrels, log, llm, n or PER_TABLE, seed)
         number = number_of(len(questions), "questions")
         contents = f"{number}; fill in winner and append to the log"
         write_log(questions.to_polars(), output, contents, force=force)
         return
 
     # pairs with what is shown of them
-    if output is None:
-        raise InputError("prompts are written to a file, with their pairs beside: -o prompts.jsonl")
-    pairs = _candidates(candidates or [], qrels, documents)
+    pairs = _candidates(candidates, qrels, documents)
     for line in [*(pairs.about if is_page else ()), *left_out(pairs.dropped)]:
         say(line)
 
@@ -159,11 +160,11 @@ def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> 
     """Return the pairs of a file or of two runs; raise InputError for anything else."""
     from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
-    if qrels is None and len(files) == 1:
-        return read_candidates(files[0], documents)
-    if qrels is None or len(files) != 2:
+    if qrels is not None:
+        return candidates_from_runs(qrels, files, documents)
+    if len(files) != 1:
         raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
-    return candidates_from_runs(qrels, files, documents)
+    return read_candidates(files[0], documents)
 
 
 def _judgements(
@@ -173,11 +174,9 @@ def _judgements(
 
     The judgements have at least `n_grades` grades.
     """
-    if log is None and llm is not None:
-        raise InputError(
-            "--llm goes with --log: people's verdicts say how far to follow the LLM judge's"
-        )
     if log is None:
+        if llm is not None:
+            raise InputError("--llm goes with --log, which says how far to follow the LLM judge")
         return None, None, None
     judged = read_log([log])
     judged = judged.rescaled(max(judged.n_grades, n_grades))
@@ -196,8 +195,6 @@ def _questions(
     files: list[str], qrels: str | None, log: str | None, llm: str | None, n: int, seed: int
 ) -> Any:
     """Return the pairs of a table: of candidates, of an LLM judge's, or made for the log."""
-    from dcglearn.trust.next_pairs import generated_lists
-
     judged, verdicts, fit = _judgements(log, llm)
     n_grades = None
 
@@ -207,8 +204,10 @@ def _questions(
         pairs = _candidates(files, qrels, None)
         pool, n_grades = pairs.lists, pairs.n_grades
     elif files:
-        pool = dl.io.read_questions(one_or_all(files))
+        pool = dl.io.read_questions(files)
     elif judged is not None and verdicts is None:
+        from dcglearn.trust.next_pairs import generated_lists
+
         pool = generated_lists(judged, N_GENERATED, random_state=seed)
 
     # those whose answers would tell most
@@ -219,12 +218,15 @@ def _questions(
     return dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
 
 
-def _write_pages(pairs: Candidates, output: Path, force: bool, **dealt: Any) -> None:
+def _write_pages(pairs: Candidates, output: Any, force: bool, **dealt: Any) -> None:
     """Write pages, say what each holds, and what to do with what raters hand over."""
     from dcglearn.judge.pages import asked_by_page, page_names, write_page
 
     pages = asked_by_page(pairs, **dealt)
-    for path, asked in zip(page_names(output, len(pages)), pages, strict=True):
+    names = page_names(output, len(pages))
+    for path in names:
+        refuse_unwritable(path, force=force)
+    for path, asked in zip(names, pages, strict=True):
         say(f"wrote: {path} ({write_page(pairs, asked, path, force=force)})")
     if all(pair.items_a for pair in pairs.pairs):
         say("the pages hold the grades, unseen but readable in their source")
@@ -232,9 +234,7 @@ def _write_pages(pairs: Candidates, output: Path, force: bool, **dealt: Any) -> 
     say(f"next: dcglearn learn verdicts-*.jsonl{scale}, with the files that raters hand over")
 
 
-def _write_prompts(
-    pairs: Candidates, chosen: Any, output: Path, model: str, *, force: bool
-) -> None:
+def _write_prompts(pairs: Candidates, chosen: Any, output: Any, model: str, *, force: bool) -> None:
     """Write two prompts for each chosen pair, and say how their answers are read."""
     from dcglearn.judge.prompts import pairs_beside, write_prompts
 

@@ -48,7 +48,7 @@ Runs = Annotated[
     typer.Argument(help="TREC runs or such tables; one may hold several.", metavar="RUN..."),
 ]
 
-BY_QUERY = (".csv", ".tsv", ".jsonl")
+BY_QUERY = (".csv", ".tsv")
 """Suffixes of tables of a row for each query."""
 
 
@@ -60,7 +60,7 @@ def evaluate(
     ties: Ties = "docno-desc",
     unjudged: Unjudged = "worst",
     by_query: Annotated[
-        bool, option("Every query, not only means, as .tsv, .csv or .jsonl.", "-q", "--by-query")
+        bool, option("Every query, not only means, as .tsv or .csv.", "-q", "--by-query")
     ] = False,
     against: Annotated[
         str | None,
@@ -75,7 +75,8 @@ def evaluate(
     output: Annotated[
         Path | None,
         output_to(
-            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv, .tsv, .jsonl."
+            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv or .tsv.",
+            (*FORMS, ".tsv"),
         ),
     ] = None,
     force: Force = False,
@@ -90,25 +91,21 @@ def evaluate(
             "and --unjudged"
         )
 
-    # read, and find what explains other values, or the means
+    # read, and find what explains other values, or evaluate
     read = read_both(qrels, runs, columns=joined(columns), n_grades=grades, scale=scale)
     if against is not None:
-        explained = explain_values(against, *read, metric)
-        write_results("", {"against": explained}, output, force=force)
-        return
-    evaluation = evaluated(*read, metric, **settings)
-    if not by_query:
-        write_results("", {"values": evaluation}, output, force=force)
-        return
-
-    # values by query
-    frame = evaluation.by_query()
-    suffix = ".tsv" if output is None else output.suffix.lower()
-    if suffix == ".jsonl":
-        text = frame.write_ndjson()
+        result: Finding = explain_values(against, *read, metric)
     else:
-        text = spreadsheet(frame, "," if suffix == ".csv" else "\t")
-    write_text(text.rstrip("\n"), output, force=force)
+        evaluation = evaluated(*read, metric, **settings)
+        result = evaluation
+
+    # the values of all queries, or the means
+    if by_query:
+        is_csv = output is not None and output.suffix.lower() == ".csv"
+        text = spreadsheet(evaluation.by_query(), "," if is_csv else "\t")
+        write_text(text.rstrip("\n"), output, force=force)
+    else:
+        write_results("", {"values": result}, output, force=force)
 
 
 def compare(

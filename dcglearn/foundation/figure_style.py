@@ -39,22 +39,20 @@ PRINT_STYLE: dict[Any, Any] = {
 }
 """Parameters of matplotlib (`rc_context`, `style.use`) for a figure in print."""
 
+PICTURES = (".png", ".pdf", ".svg")
+"""Suffixes of the files of pictures."""
+
 
 def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
     """Write a figure beside `path` and rename it; the suffix is the format (png, pdf, svg).
 
     Raises InputError if the suffix is another, or the file cannot be written.
     """
-    refuse_format(path)
+    suffix_among(path, PICTURES, "pictures")
     with written_beside(path, force=force) as temporary, print_style():
         figure.savefig(temporary)
         if temporary.suffix.lower() == ".svg":  # XML allows no control characters
             temporary.write_text(escaped(temporary.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def refuse_format(path: PathLike) -> None:
-    """Raise InputError unless the path of a picture ends in .png, .pdf or .svg."""
-    suffix_among(path, (".png", ".pdf", ".svg"), "pictures")
 
 
 def styles(n: int) -> Sequence[Fields]:

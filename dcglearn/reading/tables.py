@@ -121,7 +121,7 @@ def table_of_bytes(name: str, data: bytes) -> Table:
 
 def files_of(paths: Any) -> list[str]:
     """Return the files that paths, folders and patterns name, each once, without hidden ones."""
-    if str(paths) == "-":
+    if str(paths) == "-" or paths == ["-"]:
         return ["-"]
     shown = [path for path in expand_paths(paths) if not Path(path).name.startswith((".", "~$"))]
     # Path.resolve fails at a circle of links
