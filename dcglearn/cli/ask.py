@@ -108,12 +108,8 @@ def ask(
 
     # options that do not go together
     is_page = output is not None and output.suffix.lower() in PAGES
-    is_table = not is_page and model is None
-    if (not is_page and (pages, redundancy, checks) != (1, 1, 0.05)) or (is_table and documents):
-        raise InputError(
-            "--pages, --redundancy and --checks go with -o page.html, --documents with a page or "
-            "prompts"
-        )
+    if not is_page and (pages, redundancy, checks) != (1, 1, 0.05):
+        raise InputError("--pages, --redundancy and --checks go with -o page.html")
     if model is not None and (is_page or output is None):
         raise InputError("--model goes with -o prompts.jsonl, with whose pairs it is written")
     if redundancy > pages:
@@ -122,16 +118,13 @@ def ask(
             f"--pages {redundancy} or more, or a lower --redundancy"
         )
 
-    # a table
-    if is_table:
-        questions = _questions(candidates, qrels, log, llm, n or PER_TABLE, seed)
-        number = number_of(len(questions), "questions")
-        contents = f"{number}; fill in winner and append to the log"
-        write_log(questions.to_polars(), output, contents, force=force)
-        return
-
     # pairs with what is shown of them
-    pairs = _candidates(candidates, qrels, documents)
+    pairs = _candidates(candidates, qrels, documents) if candidates or qrels else None
+    if not is_page and model is None:
+        _write_table(pairs, output, log, llm, n or PER_TABLE, seed, force=force)
+        return
+    if pairs is None:
+        raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
     for line in [*(pairs.about if is_page else ()), *left_out(pairs.dropped)]:
         say(line)
 
@@ -157,13 +150,13 @@ def ask(
 
 
 def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> Candidates:
-    """Return the pairs of a file or of two runs; raise InputError for anything else."""
+    """Return the pairs of a file or of two runs."""
     from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
     if qrels is not None:
         return candidates_from_runs(qrels, files, documents)
-    if len(files) != 1:
-        raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
+    if len(files) > 1:
+        raise InputError("give one file of CANDIDATES, or two runs and --qrels QRELS")
     return read_candidates(files[0], documents)
 
 
@@ -191,31 +184,36 @@ def _judgements(
     return judged, verdicts, fit_learner(judged, DCGOptions(n_grades=judged.n_grades, llm=verdicts))
 
 
-def _questions(
-    files: list[str], qrels: str | None, log: str | None, llm: str | None, n: int, seed: int
-) -> Any:
-    """Return the pairs of a table: of candidates, of an LLM judge's, or made for the log."""
+def _write_table(
+    pairs: Candidates | None,
+    output: Path | None,
+    log: str | None,
+    llm: str | None,
+    n: int,
+    seed: int,
+    *,
+    force: bool,
+) -> None:
+    """Write the most telling pairs of candidates, of an LLM judge's, or of lists that are made."""
     judged, verdicts, fit = _judgements(log, llm)
-    n_grades = None
-
-    # the pairs to choose from: candidates, the LLM judge's pairs, or lists that are made
     pool: Any = verdicts
-    if qrels is not None:
-        pairs = _candidates(files, qrels, None)
-        pool, n_grades = pairs.lists, pairs.n_grades
-    elif files:
-        pool = dl.io.read_questions(files)
-    elif judged is not None and verdicts is None:
+    if pairs is not None:
+        pool = pairs.lists
+    elif judged is None:
+        raise InputError(
+            "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
+        )
+    elif verdicts is None:
         from dcglearn.trust.next_pairs import generated_lists
 
         pool = generated_lists(judged, N_GENERATED, random_state=seed)
 
     # those whose answers would tell most
-    if pool is None:
-        raise InputError(
-            "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
-        )
-    return dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
+    n_grades = None if pairs is None else pairs.n_grades
+    questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
+    number = number_of(len(questions), "questions")
+    contents = f"{number}; fill in winner and append to the log"
+    write_log(questions.to_polars(), output, contents, force=force)
 
 
 def _write_pages(pairs: Candidates, output: Any, force: bool, **dealt: Any) -> None:

@@ -188,12 +188,10 @@ def _graders_compared(
     log: list[str], labels: list[str], metric: str, columns: list[str], seed: int
 ) -> Finding:
     """Return whose grades people follow; a file without ``NAME=`` is named by itself."""
-    words = [word.partition("=") for word in labels]
-    graders = {name if mark else Path(name).stem: file or name for name, mark, file in words}
-    if len(graders) < len(labels):
+    named = {name or Path(file).stem: file for name, _, file in (x.rpartition("=") for x in labels)}
+    if len(named) < len(labels):
         raise InputError("--labels: two graders have one name; give --labels NAME=FILE")
 
     # one file may hold several graders
-    alone = labels[0] if len(labels) == 1 and not words[0][1] else None
-    how: Any = {"columns": joined(columns), "random_state": seed}
-    return dl.compare_graders(log, alone or graders, metric, **how)
+    graders: Any = labels[0] if [*named.values()] == labels[:1] else named
+    return dl.compare_graders(log, graders, metric, columns=joined(columns), random_state=seed)

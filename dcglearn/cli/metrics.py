@@ -22,8 +22,6 @@ from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import resolved
-from dcglearn.metrics.scales import warn_of_scale
-from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.plots import dcg_figure, witness_figure
 
 
@@ -31,9 +29,11 @@ def coherence(
     a: Annotated[str, typer.Argument(help="A file, or GAIN-DISCOUNT[@K].", metavar="A")],
     b: Annotated[str, typer.Argument(help="Another.", metavar="B")],
     documents: Annotated[
-        str | None,
+        Any,
         option(
-            "The documents that are ranked, by grade (0 = worst); else any list.", metavar="G,G,..."
+            "The documents that are ranked, by grade (0 = worst); else any list.",
+            metavar="G,G,...",
+            parser=lambda text: [*map(int, text.split(","))],
         ),
     ] = None,
     depth: Annotated[
@@ -48,40 +48,22 @@ def coherence(
     force: Force = False,
 ) -> None:
     """Prove that two metrics never disagree, or show on which rankings they do, and how often."""
-    # the metrics, and the documents to rank
-    ranked = None if documents is None else _numbers(documents)
-    (first, second), labels = resolved((a, b), (a, b), ranked, grades, depth, USUAL_GRADES)
+    (first, second), labels = resolved((a, b), (a, b), documents, grades, depth, USUAL_GRADES)
     names = labels[0], labels[1]
-    if ranked is not None:
-        files = {
-            word: one.n_grades
-            for word, one in zip((a, b), (first, second), strict=True)
-            if is_metric_file(word)
-        }
-        warn_of_scale(files, grades or max(ranked) + 1, "the list of documents")
 
     # how often they disagree, and a verdict with its witness
     results: dict[str, Finding] = {
-        "disagreement": dl.disagreement(first, second, ranked, names=names)
+        "disagreement": dl.disagreement(first, second, documents, names=names)
     }
     verdict = None
     if all(isinstance(metric, (DCG, Utility)) for metric in (first, second)):
-        verdict = dl.coherence(first, second, ranked, time_limit=time_limit, names=names)
+        verdict = dl.coherence(first, second, documents, time_limit=time_limit, names=names)
         results = {"coherence": verdict, **results}
     else:
         say("no certificate, and nothing to draw: both are only true of a DCG")
     write_results(f"{names[0]} and {names[1]}", results, output, force=force)
     if verdict is not None:
         write_figure(lambda: witness_figure(verdict), plot, force=force)
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(cell) for cell in text.split(",")]
-    except ValueError as error:
-        raise InputError(
-            f"--documents {text}: give whole numbers with commas, such as 4,4,3,2,0"
-        ) from error
 
 
 def show(

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import dcglearn as dl
-from dcglearn.audits.section import Section
 from dcglearn.cli.options import Force, Grades, Seed, method_option, option
 from dcglearn.cli.outputs import save, say, write_text
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError, errors_in, one_of
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.names import MetricName
 from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name, read_metric
-from dcglearn.metrics.scales import warn_of_scale
 
 if TYPE_CHECKING:
-    from dcglearn.rankers.queries import Queries
+    pass
 
 LOSSES = {
     "approx-ndcg": "ApproxNDCG",
@@ -94,7 +91,7 @@ def train(
     queries, held = dl.read_queries(data, n_grades=grades), None
     if valid is not None:
         held = dl.read_queries(valid, n_grades=grades, n_features=queries.shape[1])
-    dcg = _on_scale(named, metric, queries, data)
+    dcg = read_metric(named, *queries.scale)
     say(f"read: {queries}")
 
     # what the objective needs
@@ -111,21 +108,21 @@ def train(
         parameters |= TREES
 
     # train
-    kind = OWN.get(objective, "LinearRanker" if model == "linear" else "BoostedRanker")
+    name = OWN.get(objective, "LinearRanker" if model == "linear" else "BoostedRanker")
     try:
-        ranker = getattr(dl.rankers, kind)(metric=dcg, **parameters | given)
+        ranker = getattr(dl.rankers, name)(metric=dcg, **parameters | given)
     except TypeError as error:
         raise InputError(f"-p: {error}") from error
     chosen_by = {} if objective in ("ranksvm", "ridge") else {"eval_set": held}
-    ranker.fit(queries, **chosen_by)
+    with errors_in(data):
+        ranker.fit(queries, **chosen_by)
 
     # write the model, and report
     save(ranker, output, force=force)
-    label = named.at(dcg.depth) if isinstance(named, MetricName) else metric
-    values = {"training": ranker.score(queries)}
-    if held is not None:
-        values["validation"] = ranker.score(held)
-    say(str(_report(ranker, values, f"{label}, {dcg!r}", objective)), err=False)
+    say(f"objective: {objective}, trained for {metric}, {dcg!r}", err=False)
+    for kind, part in (("training", queries), ("validation", held)):
+        if part is not None:
+            say(f"normalised DCG on the {kind} data: {ranker.score(part):.4f}", err=False)
 
 
 def rank(
@@ -156,7 +153,6 @@ def rank(
     from dcglearn.reading.trec import is_trec
 
     # the model, and data with its features
-    named = None if metric is None else metric_or_name(metric, accept=SCORING)
     ranker = dl.load_ranker(trained)
     queries = dl.read_queries(data, n_grades=grades, n_features=ranker.n_features_in_)
 
@@ -169,10 +165,14 @@ def rank(
 
     # judge the ranking
     if queries.grades.any():
-        judge = ranker.metric_ if metric is None else _on_scale(named, metric, queries, data)
-        value, n = queries.evaluate(scores, judge).mean(), number_of(len(queries), "queries")
+        judge: Any = ranker.metric_
+        if metric is not None:
+            judge = read_metric(metric, *queries.scale, accept=SCORING)
+        with errors_in(data):
+            values = queries.evaluate(scores, judge)
+        n = number_of(len(queries), "queries")
         kind = "DCG" if isinstance(judge, DCG) else "utility"
-        say(f"normalised {kind}: {value:.4f} (mean over {n}, {judge!r})")
+        say(f"normalised {kind}: {values.mean():.4f} (mean over {n}, {judge!r})")
 
 
 def _parameters(words: list[str]) -> Fields:
@@ -187,38 +187,3 @@ def _parameters(words: list[str]) -> Fields:
         except (ValueError, SyntaxError):
             found[name] = value
     return found
-
-
-def _on_scale(metric: Any, label: str, queries: Queries, data: Path) -> Any:
-    """Return the metric with the grades of the data; raise InputError if a grade has no gain.
-
-    A name takes its grades from the data and, without K, the depth of the longest list. Others get
-    a warning where they have more grades than the data.
-    """
-    n_grades, longest = queries.scale
-    if isinstance(metric, MetricName):
-        return read_metric(metric, n_grades, longest)
-    with errors_in(data):
-        queries.check_scale(metric)
-    warn_of_scale({label: metric.n_grades}, n_grades, str(data))
-    return metric
-
-
-def _report(ranker: Any, values: Mapping[str, float], trained_for: str, objective: str) -> Section:
-    """Return the value of a ranker on the training and the validation data, and what it holds."""
-    kind, value = [*values.items()][-1]
-    sentence = f"the ranker has normalised DCG {value:.4f} on the {kind} data"
-    notes = [f"objective: {objective}"]
-    if kind == "training":
-        notes.append("the value is on the training data; --valid FILE measures on other data too")
-    notes.append(f"it was trained for {trained_for}")
-
-    # what is in the model
-    if hasattr(ranker, "n_trees_"):
-        notes.append(f"it holds {ranker.n_trees_} of {ranker.n_trees} trees")
-        important = ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))
-        notes.append(f"the most important features are {important}")
-    if objective == "rsrank":
-        notes.append(f"{(ranker.coef_ != 0).sum()} of {len(ranker.coef_)} features remain")
-    rows = [{"data": name, "ranker": one} for name, one in values.items()]
-    return Section(sentence, notes, rows=rows)
