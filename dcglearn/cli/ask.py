@@ -15,7 +15,7 @@ from dcglearn.cli.outputs import say, write_log
 from dcglearn.cli.reading import read_llms, read_log
 from dcglearn.foundation.files import refuse_unwritable
 from dcglearn.foundation.plain_text import left_out, number_of
-from dcglearn.foundation.sources import WRITTEN
+from dcglearn.foundation.sources import LINES, WRITTEN
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def ask(
     is_page = output is not None and output.suffix.lower() in PAGES
     if not is_page and (pages, redundancy, checks) != (1, 1, 0.05):
         raise InputError("--pages, --redundancy and --checks go with -o page.html")
-    if model is not None and (is_page or output is None):
+    if model is not None and (output is None or output.suffix.lower() not in LINES):
         raise InputError("--model goes with -o prompts.jsonl, with whose pairs it is written")
     if redundancy > pages:
         raise InputError(
@@ -118,13 +118,14 @@ def ask(
             f"--pages {redundancy} or more, or a lower --redundancy"
         )
 
-    # pairs with what is shown of them
-    pairs = _candidates(candidates, qrels, documents) if candidates or qrels else None
-    if not is_page and model is None:
+    # pairs with what is shown of them; a table may do without
+    pairs = None
+    is_table = not is_page and model is None
+    if candidates or qrels or not is_table:
+        pairs = _candidates(candidates, qrels, documents)
+    if pairs is None or is_table:
         _write_table(pairs, output, log, llm, n or PER_TABLE, seed, force=force)
         return
-    if pairs is None:
-        raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
     for line in [*(pairs.about if is_page else ()), *left_out(pairs.dropped)]:
         say(line)
 
@@ -153,11 +154,11 @@ def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> 
     """Return the pairs of a file or of two runs."""
     from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
-    if qrels is not None:
-        return candidates_from_runs(qrels, files, documents)
-    if len(files) > 1:
-        raise InputError("give one file of CANDIDATES, or two runs and --qrels QRELS")
-    return read_candidates(files[0], documents)
+    if len(files) != (1 if qrels is None else 2):
+        raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
+    if qrels is None:
+        return read_candidates(files[0], documents)
+    return candidates_from_runs(qrels, files, documents)
 
 
 def _judgements(
