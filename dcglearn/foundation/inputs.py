@@ -52,8 +52,9 @@ def read_bytes(path: PathLike) -> bytes:
     try:
         kind = file.stat().st_mode
         if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-            what = "a folder" if stat.S_ISDIR(kind) else "a device"
-            raise InputError(f"{path} is {what}; name a file, or - for standard input")
+            raise InputError(
+                f"{path} is a folder or a device; name a file, or - for standard input"
+            )
         return file.read_bytes()
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; check the name") from error

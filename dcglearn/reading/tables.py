@@ -23,7 +23,6 @@ from dcglearn.foundation.validation import (
     Fields,
     Indices,
     InputError,
-    InputTypeError,
     PathLike,
     is_frame,
     suffix_among,
@@ -193,7 +192,7 @@ def _tables(data: Any) -> Iterator[Table]:
         name = "the records"
         yield without_blank_rows(name, _records(name, data))
     else:
-        raise InputTypeError(
+        raise InputError(
             f"a {type(data).__name__} is no table: give a path, a data frame or dictionaries; "
             "see the recipe 'Tuples'"
         )

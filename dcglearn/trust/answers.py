@@ -17,7 +17,6 @@ from dcglearn.foundation.validation import (
     Grades,
     Indices,
     InputError,
-    InputTypeError,
     PolarsFrame,
     at_depth,
 )
@@ -154,7 +153,7 @@ def learn_from_answers(
     True
     """
     if not isinstance(answers, Answers):
-        raise InputTypeError(f"answers is {answers!r}; give what dl.io.read_answers(path) returns")
+        raise InputError(f"answers is {answers!r}; give what dl.io.read_answers(path) returns")
 
     # the fit; by default distractors may cost, and the end of a list may count
     default = DCGOptions(loss="logistic", zero="none", discounts="free")
