@@ -13,7 +13,6 @@ import dcglearn as dl
 from dcglearn.cli.options import Force, Seed, input_option, method_option, option, output_to
 from dcglearn.cli.outputs import say, write_log
 from dcglearn.cli.reading import read_llms, read_log
-from dcglearn.foundation.files import refuse_unwritable
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES, WRITTEN
 from dcglearn.foundation.validation import InputError
@@ -124,7 +123,7 @@ def ask(
     if candidates or qrels or not is_table:
         pairs = _candidates(candidates, qrels, documents)
     if pairs is None or is_table:
-        _write_table(pairs, output, log, llm, n or PER_TABLE, seed, force=force)
+        _write_table(pairs, output, log, llm, n or PER_TABLE, seed)
         return
     for line in [*(pairs.about if is_page else ()), *left_out(pairs.dropped)]:
         say(line)
@@ -145,9 +144,9 @@ def ask(
         left = left[most_informative(judged, pairs.lists[left], n, fit, n_grades)[1]]
     if model is None:
         dealt = {"chosen": left, "n_raters": lacking[left].tolist(), "n_pages": pages}
-        _write_pages(pairs, output, force, **dealt, checks=checks, random_state=seed)
+        _write_pages(pairs, output, **dealt, checks=checks, random_state=seed)
     else:
-        _write_prompts(pairs, left, output, model, force=force)
+        _write_prompts(pairs, left, output, model)
 
 
 def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> Candidates:
@@ -192,8 +191,6 @@ def _write_table(
     llm: str | None,
     n: int,
     seed: int,
-    *,
-    force: bool,
 ) -> None:
     """Write the most telling pairs of candidates, of an LLM judge's, or of lists that are made."""
     judged, verdicts, fit = _judgements(log, llm)
@@ -214,26 +211,23 @@ def _write_table(
     questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
     number = number_of(len(questions), "questions")
     contents = f"{number}; fill in winner and append to the log"
-    write_log(questions.to_polars(), output, contents, force=force)
+    write_log(questions.to_polars(), output, contents)
 
 
-def _write_pages(pairs: Candidates, output: Any, force: bool, **dealt: Any) -> None:
+def _write_pages(pairs: Candidates, output: Any, **dealt: Any) -> None:
     """Write pages, say what each holds, and what to do with what raters hand over."""
     from dcglearn.judge.pages import asked_by_page, page_names, write_page
 
     pages = asked_by_page(pairs, **dealt)
-    names = page_names(output, len(pages))
-    for path in names:
-        refuse_unwritable(path, force=force)
-    for path, asked in zip(names, pages, strict=True):
-        say(f"wrote: {path} ({write_page(pairs, asked, path, force=force)})")
+    for path, asked in zip(page_names(output, len(pages)), pages, strict=True):
+        say(f"wrote: {path} ({write_page(pairs, asked, path, force=True)})")
     if all(pair.items_a for pair in pairs.pairs):
         say("the pages hold the grades, unseen but readable in their source")
     scale = f" --grades {pairs.n_grades}" if pairs.grade_names is None else ""
     say(f"next: dcglearn learn verdicts-*.jsonl{scale}, with the files that raters hand over")
 
 
-def _write_prompts(pairs: Candidates, chosen: Any, output: Any, model: str, *, force: bool) -> None:
+def _write_prompts(pairs: Candidates, chosen: Any, output: Any, model: str) -> None:
     """Write two prompts for each chosen pair, and say how their answers are read."""
     from dcglearn.judge.prompts import pairs_beside, write_prompts
 
@@ -242,7 +236,7 @@ def _write_prompts(pairs: Candidates, chosen: Any, output: Any, model: str, *, f
     if shape not in SHAPES:
         shape, name = SHAPES[0], model
     asked = replace(pairs, pairs=tuple(pairs.pairs[number] for number in chosen))
-    write_prompts(asked, output, shape=shape, model=name, force=force)
+    write_prompts(asked, output, shape=shape, model=name, force=True)
     say(f"wrote: {output} ({2 * len(asked):,} prompts)")
     say(f"wrote: {pairs_beside(output)}")
     say(f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl")

@@ -126,7 +126,7 @@ def convert(
 
     # write the log
     most = int(frame["list" if ratings else "a"].list.len().max() or 0)  # type: ignore[arg-type]
-    write_log(frame, output, f"{len(frame):,} lines, {most} positions", force=force)
+    write_log(frame, output, f"{len(frame):,} lines, {most} positions")
 
 
 def _with_documents(

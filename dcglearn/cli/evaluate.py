@@ -100,9 +100,9 @@ def evaluate(
     if by_query:
         is_csv = output is not None and output.suffix.lower() == ".csv"
         text = spreadsheet(evaluation.by_query(), "," if is_csv else "\t")
-        write_text(text.rstrip("\n"), output, force=force)
+        write_text(text.rstrip("\n"), output)
     else:
-        write_results("", {"values": result}, output, force=force)
+        write_results("", {"values": result}, output)
 
 
 def compare(
@@ -143,8 +143,8 @@ def compare(
 
         del settings["bounds"]
         results["order"] = system_order(*read, metric, level=level, **settings)
-    write_results("Comparison of systems", results, output, force=force)
-    write_figure(lambda: forest_figure(compared), plot, force=force)
+    write_results("Comparison of systems", results, output)
+    write_figure(lambda: forest_figure(compared), plot)
 
 
 def gate(
@@ -195,13 +195,13 @@ def gate(
     # the decision, and what it rests on
     decision = compared.gate(min_difference, rule, at_least)
     results = {"decision": decision, "comparison": compared}
-    write_results("May it replace?", results, output, force=force)
+    write_results("May it replace?", results, output)
 
     # the decision in words where the result went elsewhere, the report, and the status
     if output is not None:
         say(str(decision))
     if junit is not None:
-        write_text(decision.to_junit(), junit, force=force)
+        write_text(decision.to_junit(), junit)
     raise typer.Exit(decision.status)
 
 

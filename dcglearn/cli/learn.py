@@ -108,9 +108,9 @@ def learn(
     if output is None:
         say(json.dumps(inputs.dcg.to_dict(), allow_nan=False), err=False)
     else:
-        save(inputs.dcg, output, force=force)
+        save(inputs.dcg, output)
     say(text, err=output is None)
-    write_figure(lambda: _drawn(inputs), plot, force=force)
+    write_figure(lambda: _drawn(inputs), plot)
 
 
 def _drawn(inputs: Inputs) -> Figure:
@@ -180,7 +180,7 @@ def audit(
 
     # write the page, and print the sentences
     if output is not None:
-        save(result, output, force=force)
+        save(result, output)
     say(str(result), err=False)
 
 

@@ -61,9 +61,9 @@ def coherence(
         results = {"coherence": verdict, **results}
     else:
         say("no certificate, and nothing to draw: both are only true of a DCG")
-    write_results(f"{names[0]} and {names[1]}", results, output, force=force)
+    write_results(f"{names[0]} and {names[1]}", results, output)
     if verdict is not None:
-        write_figure(lambda: witness_figure(verdict), plot, force=force)
+        write_figure(lambda: witness_figure(verdict), plot)
 
 
 def show(
@@ -112,9 +112,9 @@ def show(
         texts.append("\n".join([name, str(dcg), *(f"- {note}" for note in about), ""]))
     as_json = output is not None and output.suffix.lower() == ".json"
     text = json.dumps(values, indent=2) if as_json else "\n".join(texts)
-    write_text(text, output, force=force)
+    write_text(text, output)
     if by_name:
-        write_figure(lambda: dcg_figure(by_name), plot, force=force)
+        write_figure(lambda: dcg_figure(by_name), plot)
 
 
 def export(
@@ -145,4 +145,4 @@ def export(
     target = target_of(to)
     dcg = carried(metric, target, grades or USUAL_GRADES)
     made = exported(dcg, metric, target, lossy=lossy)
-    write_text(made.text.rstrip("\n"), output, force=force)
+    write_text(made.text.rstrip("\n"), output)

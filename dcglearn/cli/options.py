@@ -59,6 +59,8 @@ OutputLog = Annotated[
     output_to("Write the log here (.jsonl, .parquet); else to standard output.", WRITTEN, "logs"),
 ]
 Force = Annotated[bool, output_option("Replace output files that exist.", "--force")]
+"""What `check_outputs` goes by; commands themselves replace files."""
+
 Plot = Annotated[
     Path | None,
     output_to(

@@ -27,11 +27,20 @@ OUTPUTS = ("output", "plot", "junit")
 def check_outputs(given: Mapping[str, Any]) -> None:
     """Refuse outputs that cannot be written, or that another word of the command names.
 
-    `given` holds the options and arguments of a command by name.
+    `given` holds the options and arguments of a command by name. Without --force, outputs that
+    exist are refused; the command replaces those that are not.
     """
+    paths = [given[name] for name in OUTPUTS if given.get(name)]
+    if paths and "pages" in given:
+        from dcglearn.judge.pages import page_names
+        from dcglearn.judge.prompts import pairs_beside
+
+        beside = [] if given["model"] is None else [pairs_beside(paths[0])]
+        paths = [*page_names(paths[0], given["pages"]), *beside]
+
     # of --output=FILE and NAME=FILE the file
     words = [os.path.realpath(word.rpartition("=")[2]) for word in sys.argv[1:]]
-    for path in filter(None, map(given.get, OUTPUTS)):
+    for path in paths:
         refuse_unwritable(path, force=given["force"])
         if words.count(os.path.realpath(path)) > 1:
             raise InputError(f"{path} is named twice; give each output a file of its own")
@@ -42,15 +51,13 @@ def say(text: str, *, err: bool = True) -> None:
     typer.echo(escaped(text), err=err)
 
 
-def save(result: Any, output: Path, *, force: bool, contents: str = "") -> None:
+def save(result: Any, output: Path, contents: str = "") -> None:
     """Save a result by its own `save`, and say so."""
-    result.save(output, force=force)
+    result.save(output)
     say(f"wrote: {output}{contents}")
 
 
-def write_results(
-    title: str, results: Mapping[str, Finding], output: Path | None, *, force: bool
-) -> None:
+def write_results(title: str, results: Mapping[str, Finding], output: Path | None) -> None:
     """Print findings one below the other, or write them in the form of the output's suffix.
 
     A table of .csv is that of the first.
@@ -60,32 +67,32 @@ def write_results(
         say("\n\n".join(map(str, results.values())), err=False)
         return
     whole = Report(title, results) if more and output.suffix.lower() != ".csv" else first
-    save(whole, output, force=force)
+    save(whole, output)
 
 
-def write_text(text: str, output: Path | None, *, force: bool) -> None:
+def write_text(text: str, output: Path | None) -> None:
     """Write a text to a file, whole or not at all, or to standard output."""
     if output is None:
         say(text, err=False)
         return
-    with written_beside(output, force=force) as beside:
+    with written_beside(output) as beside:
         beside.write_text(f"{text}\n", encoding="utf-8")
     say(f"wrote: {output}")
 
 
-def write_log(frame: PolarsFrame, output: Path | None, contents: str, *, force: bool) -> None:
+def write_log(frame: PolarsFrame, output: Path | None, contents: str) -> None:
     """Write a log to a file and say what it holds, or write it to standard output as JSON lines."""
     if output is None:
         say(frame.write_ndjson().rstrip("\n"), err=False)
         return
     from dcglearn.reading.tables import write_frame
 
-    write_frame(frame, output, force=force)
+    write_frame(frame, output)
     say(f"wrote: {output} ({contents})")
 
 
-def write_figure(draw: Callable[[], Figure], plot: Path | None, *, force: bool) -> None:
+def write_figure(draw: Callable[[], Figure], plot: Path | None) -> None:
     """Draw a figure if one is asked for, save it and say so; a command's last step."""
     if plot is not None:
-        save_figure(draw(), plot, force=force)
+        save_figure(draw(), plot)
         say(f"wrote: {plot}")

@@ -118,7 +118,7 @@ def train(
         ranker.fit(queries, **chosen_by)
 
     # write the model, and report
-    save(ranker, output, force=force)
+    save(ranker, output)
     say(f"objective: {objective}, trained for {metric}, {dcg!r}", err=False)
     for kind, part in (("training", queries), ("validation", held)):
         if part is not None:
@@ -161,7 +161,7 @@ def rank(
     lines: Iterable[str] = map(repr, scores.tolist())
     if output is not None and is_trec(output):
         lines = queries.run_lines(scores, output.stem)
-    write_text("\n".join(lines), output, force=force)
+    write_text("\n".join(lines), output)
 
     # judge the ranking
     if queries.grades.any():
