@@ -239,7 +239,7 @@ def checked_features(
     kinds = {"accept_sparse": "csr", "dtype": np.float64}
     try:
         table = check_array(features, **kinds, ensure_all_finite=False, ensure_min_samples=0)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         expected = "features must be numbers in a table of shape (documents, features)"
         problem = " ".join(str(error).split())
         raise InputError(f"{expected}: {problem}") from error
