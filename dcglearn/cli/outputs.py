@@ -51,10 +51,10 @@ def say(text: str, *, err: bool = True) -> None:
     typer.echo(escaped(text), err=err)
 
 
-def save(result: Any, output: Path, contents: str = "") -> None:
+def save(result: Any, output: Path) -> None:
     """Save a result by its own `save`, and say so."""
     result.save(output)
-    say(f"wrote: {output}{contents}")
+    say(f"wrote: {output}")
 
 
 def write_results(title: str, results: Mapping[str, Finding], output: Path | None) -> None:

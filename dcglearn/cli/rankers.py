@@ -102,8 +102,10 @@ def train(
         parameters = {"loss": losses.RSRank(dcg, depth=None), **SPARSE}
     elif objective in LOSSES:
         parameters["loss"] = getattr(losses, LOSSES[objective])(dcg)
+    chosen_by: Fields = {}
     if objective not in ("ranksvm", "ridge"):
         parameters["random_state"] = seed
+        chosen_by["eval_set"] = held
     if model == "trees" and held is not None:
         parameters |= TREES
 
@@ -113,7 +115,6 @@ def train(
         ranker = getattr(dl.rankers, name)(metric=dcg, **parameters | given)
     except TypeError as error:
         raise InputError(f"-p: {error}") from error
-    chosen_by = {} if objective in ("ranksvm", "ridge") else {"eval_set": held}
     with errors_in(data):
         ranker.fit(queries, **chosen_by)
 

@@ -16,9 +16,8 @@ Paths: TypeAlias = PathLike | Sequence[PathLike]
 
 def is_path(value: Any) -> bool:
     """Return whether a value is a path, or a list or tuple of paths."""
-    if isinstance(value, (list, tuple)) and value:
-        return all(isinstance(path, (str, os.PathLike)) for path in value)
-    return isinstance(value, (str, os.PathLike))
+    paths = value if isinstance(value, (list, tuple)) and value else [value]
+    return all(isinstance(path, (str, os.PathLike)) for path in paths)
 
 
 def expand_paths(paths: Paths) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -410,13 +410,5 @@ def is_frame(value: Any) -> bool:
 
 
 def is_records(value: Any) -> bool:
-    """Return whether a value is a sequence of mappings, or of tuples such as (a, b, winner)."""
-    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
-        return False
-
-    # a tuple of lists alone is an array
-    first = value[0]
-    if not isinstance(first, list | tuple):
-        return isinstance(first, Mapping)
-    are_lists = [hasattr(entry, "__len__") and not isinstance(entry, str) for entry in first]
-    return any(are_lists) and not all(are_lists)
+    """Return whether a value is a list or a tuple of mappings."""
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)
