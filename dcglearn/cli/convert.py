@@ -95,7 +95,7 @@ def convert(
             "--prompts goes with --winner-words, --as-is and -o alone: its pairs have grades"
         )
 
-    # answers of a model, or lists of documents judged elsewhere
+    # how the log is read
     options: Fields = {
         "columns": joined(columns),
         "winner_words": winner_words if middle is None else middle,
@@ -104,6 +104,8 @@ def convert(
         "depth": depth,
     }
     source: Any = log
+
+    # answers of a model, or lists of documents judged elsewhere
     if prompts is not None:
         from dcglearn.judge.replies import read_replies
 

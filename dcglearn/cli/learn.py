@@ -162,11 +162,16 @@ def audit(
     if labels and run:
         raise InputError("--labels compares graders alone: leave out --run and --qrels")
 
-    # compare whose grades people follow, or read the log and audit
+    # compare whose grades people follow
     if labels:
         result = _graders_compared(log, labels, metric, columns, seed)
+
+    # or read the log and audit; the page says by what command it was made
     else:
         judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
+        made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
+
+        # what was read is said by now
         result = dl.audit(
             judged,
             metric,
@@ -175,7 +180,7 @@ def audit(
             runs=run or None,
             anonymous=anonymous,
             random_state=seed,
-            made={"command": shlex.join(["dcglearn", *sys.argv[1:]])},
+            made=made,
         )
 
     # write the page, and print the sentences

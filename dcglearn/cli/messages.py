@@ -24,6 +24,7 @@ def as_options(message: str, options: Container[str]) -> str:
 
 
 def _option(options: Container[str], match: re.Match[str]) -> str:
+    # the option, of this command or of convert
     name, text, beside = match.groups()
     name = name.removeprefix("n_")
     option = f"--{name.replace('_', '-')}"
@@ -31,6 +32,8 @@ def _option(options: Container[str], match: re.Match[str]) -> str:
         if name == "grades":
             return match[0]
         option = f"convert {option}"
+
+    # its value, as Python has it
     if not text:
         return beside.strip(" ()") if beside else option
     try:

@@ -110,6 +110,8 @@ def show(
         about = [*dcg.notes, *filter(None, [log, dcg.judges])]
         values.append({"name": name, **dcg.to_dict()})
         texts.append("\n".join([name, str(dcg), *(f"- {note}" for note in about), ""]))
+
+    # in the form of the suffix, and the picture
     as_json = output is not None and output.suffix.lower() == ".json"
     text = json.dumps(values, indent=2) if as_json else "\n".join(texts)
     write_text(text, output)

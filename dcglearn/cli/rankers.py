@@ -102,6 +102,8 @@ def train(
         parameters = {"loss": losses.RSRank(dcg, depth=None), **SPARSE}
     elif objective in LOSSES:
         parameters["loss"] = getattr(losses, LOSSES[objective])(dcg)
+
+    # what chooses the stage, and draws
     chosen_by: Fields = {}
     if objective not in ("ranksvm", "ridge"):
         parameters["random_state"] = seed

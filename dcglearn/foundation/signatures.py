@@ -17,17 +17,15 @@ def spelled_out(options: type, source: Callable[..., Any] | None = None) -> Call
 
     def decorate(function: F) -> F:
         own = inspect.signature(function)
-        fixed = [one for one in own.parameters.values() if one.kind != one.VAR_KEYWORD]
-        shown = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=known[name].default if name in known else None,
-            )
-            for name in options.__annotations__
-            if name not in own.parameters
-        ]
-        function.__signature__ = own.replace(parameters=[*fixed, *shown])  # type: ignore[attr-defined]
+        shown = [one for one in own.parameters.values() if one.kind != one.VAR_KEYWORD]
+
+        # keywords that it does not name itself, in the order of the keys
+        for name in options.__annotations__:
+            if name not in own.parameters:
+                default = known[name].default if name in known else None
+                keyword = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+                shown.append(keyword)
+        function.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
         return function
 
     return decorate
