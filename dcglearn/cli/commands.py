@@ -13,7 +13,7 @@ from dcglearn.cli.evaluate import compare, evaluate, gate
 from dcglearn.cli.learn import audit, learn
 from dcglearn.cli.metrics import coherence, export, show
 from dcglearn.cli.options import output_option
-from dcglearn.cli.outputs import check_outputs
+from dcglearn.cli.outputs import check_outputs, say
 from dcglearn.cli.rankers import rank, train
 from dcglearn.foundation.version import __version__
 
@@ -79,10 +79,18 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
+class _Said(logging.Handler):
+    """The handler of --verbose."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        say(self.format(record))
+
+
 def _show_log(asked: bool) -> None:
     """Show on standard error what is logged, if asked."""
     if asked:
-        handler = logging.StreamHandler()
+        handler = _Said()
         handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
         log = logging.getLogger("dcglearn")
         log.handlers = [handler]
