@@ -1,5 +1,6 @@
 """Bytes of a file or of standard input: decompressed, in UTF-8, and their format recognised."""
 
+import codecs
 import gzip
 import io
 import re
@@ -63,7 +64,7 @@ def _plain(name: str, data: bytes, expected: str) -> bytes:
         )
 
     # of other kinds, or nothing
-    if b"\0" in data[:SEEN]:
+    if _is_binary(data[:SEEN]):
         raise InputError(
             f"{name} is no text, Parquet file or .xlsx workbook, but begins with {data[:8]!r}; "
             "save the table as Parquet or CSV, or unpack it: read are gzip and zstd, once"
@@ -72,6 +73,15 @@ def _plain(name: str, data: bytes, expected: str) -> bytes:
     if not data or data.isspace():
         raise InputError(f"{name} is empty; expected {expected}")
     return data
+
+
+def _is_binary(head: bytes) -> bool:
+    """Return whether first bytes are those of no text, which may hold a control character."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return b"\0" in head
+    return b"\0\0" in head
 
 
 def decompressed(name: str, data: bytes) -> bytes:
