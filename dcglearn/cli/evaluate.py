@@ -45,7 +45,7 @@ Runs = Annotated[
     typer.Argument(help="TREC runs or such tables; one may hold several.", metavar="RUN..."),
 ]
 
-BY_QUERY = (".csv", ".tsv")
+BY_QUERY = (".csv", ".tsv", ".jsonl")
 """Suffixes of tables of a row for each query."""
 
 
@@ -57,7 +57,7 @@ def evaluate(
     ties: Ties = "docno-desc",
     unjudged: Unjudged = "worst",
     by_query: Annotated[
-        bool, option("Every query, not only means, as .tsv or .csv.", "-q", "--by-query")
+        bool, option("Every query, not only means, as .tsv, .csv or .jsonl.", "-q", "--by-query")
     ] = False,
     against: Annotated[
         str | None,
@@ -72,8 +72,8 @@ def evaluate(
     output: Annotated[
         Path | None,
         output_to(
-            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv or .tsv.",
-            (*FORMS, ".tsv"),
+            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv, .tsv, .jsonl.",
+            (*FORMS, *BY_QUERY),
         ),
     ] = None,
     force: Force = False,
@@ -96,13 +96,16 @@ def evaluate(
         evaluation = evaluated(*read, metric, **settings)
         result = evaluation
 
-    # the values of all queries, or the means
-    if by_query:
-        is_csv = output is not None and output.suffix.lower() == ".csv"
-        text = spreadsheet(evaluation.by_query(), "," if is_csv else "\t")
-        write_text(text.rstrip("\n"), output)
-    else:
+    # the means, or the values of all queries
+    if not by_query:
         write_results("", {"values": result}, output)
+        return
+    frame, suffix = evaluation.by_query(), ".tsv" if output is None else output.suffix.lower()
+    if suffix == ".jsonl":
+        text = frame.write_ndjson()
+    else:
+        text = spreadsheet(frame, "," if suffix == ".csv" else "\t")
+    write_text(text.rstrip("\n"), output)
 
 
 def compare(
