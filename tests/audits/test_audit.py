@@ -160,7 +160,7 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     [
         (["none.jsonl"], "none.jsonl does not exist"),
         (["log.jsonl", "--metric", "best"], "best"),
-        (["log.json", "-o", "log.json", "--force"], "log.json is an input of this command"),
+        (["log.json", "-o", "log.json", "--force"], "log.json is named twice; give each output"),
         (["log.jsonl", "--run", "a.txt", "--run", "b.txt"], "--run and --qrels go together"),
     ],
 )
