@@ -60,10 +60,12 @@ def coherence(
         verdict = dl.coherence(first, second, documents, time_limit=time_limit, names=names)
         results = {"coherence": verdict, **results}
     else:
-        say("no certificate, and nothing to draw: both are only true of a DCG")
+        say("no certificate: certificates are only true of a DCG, not of a list utility")
     write_results(f"{names[0]} and {names[1]}", results, output)
-    if verdict is not None:
+    if verdict is not None and verdict.witnesses:
         write_figure(lambda: witness_figure(verdict), plot)
+    elif plot is not None:
+        say(f"not written: {plot} (there is no disagreement to draw)")
 
 
 def show(
