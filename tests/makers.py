@@ -5,8 +5,10 @@ that start fast.
 import contextlib
 import io
 import json
+import logging
 import lzma
 import multiprocessing
+import signal
 import sys
 from pathlib import Path
 
@@ -136,12 +138,22 @@ def refused(message, function, /, *arguments, **named):
     return str(error.value)
 
 
+def forget_command():
+    """Undo what lasts as long as a process of a command's own."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    logging.getLogger("dcglearn").handlers.clear()
+    logging.getLogger("dcglearn").setLevel(logging.NOTSET)
+
+
 def call(monkeypatch, capsys, *arguments):
     """Run ``dcglearn`` in this process, which is faster; return status, output and words."""
     monkeypatch.setattr(sys, "argv", ["dcglearn", *map(str, arguments)])
     with pytest.raises(SystemExit) as end:
         main()
     out, err = capsys.readouterr()
+    forget_command()
     return end.value.code or 0, out, err
 
 

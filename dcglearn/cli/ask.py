@@ -12,10 +12,10 @@ import typer
 import dcglearn as dl
 from dcglearn.cli.options import Force, Seed, input_option, method_option, option, output_to
 from dcglearn.cli.outputs import say, write_log
-from dcglearn.cli.reading import one_or_all, read_llms, read_log
+from dcglearn.cli.reading import read_llms, read_log
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES, WRITTEN
-from dcglearn.foundation.validation import InputError, suffix_among
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 PER_PAGE, PER_TABLE = 20, 5
 """Pairs that are asked by default: on each page, and in a table."""
+
+PAGES = (".html", ".htm")
+"""Suffixes of a page."""
 
 SHAPES = ("openai", "anthropic", "gemini", "messages")
 """Whose batch files prompts are; messages: those alone."""
@@ -34,16 +37,18 @@ N_GENERATED = 200
 
 def ask(
     candidates: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
             help="Pairs that could be judged: a, b, and items to show; or two runs, with --qrels.",
             metavar="[CANDIDATES]",
         ),
-    ] = None,
+    ] = [],
     output: Annotated[
         Path | None,
         output_to(
-            "page.html for people, prompts.jsonl with --model, else a table (.jsonl, .parquet)."
+            "page.html for people, prompts.jsonl with --model, else a table (.jsonl, .parquet).",
+            (*PAGES, *WRITTEN),
+            "questions",
         ),
     ] = None,
     log: Annotated[
@@ -98,39 +103,28 @@ def ask(
     read the answers by convert --prompts. In a table, fill in winner (a, b or tie) and append the
     lines to the log; lines left open do not count as judgements.
     """
-    from dcglearn.judge.pages import PAGES, raters_lacking
+    from dcglearn.judge.pages import raters_lacking
 
-    # the form of the output, and options of another
+    # options that do not go together
     is_page = output is not None and output.suffix.lower() in PAGES
     if not is_page and (pages, redundancy, checks) != (1, 1, 0.05):
         raise InputError("--pages, --redundancy and --checks go with -o page.html")
-    if is_page and model is not None:
-        raise InputError("--model goes with -o prompts.jsonl")
-
-    # what contradicts itself
+    if model is not None and (output is None or output.suffix.lower() not in LINES):
+        raise InputError("--model goes with -o prompts.jsonl, with whose pairs it is written")
     if redundancy > pages:
         raise InputError(
             f"--redundancy {redundancy} --pages {pages}: a page holds each pair once; give "
             f"--pages {redundancy} or more, or a lower --redundancy"
         )
-    if output is not None and not is_page:
-        forms = (WRITTEN, "logs") if model is None else (LINES, "prompts")
-        suffix_among(output, *forms)
 
-    # a table
-    if not is_page and model is None:
-        if documents:
-            raise InputError("--documents is for pages and prompts, not for a table")
-        questions = _questions(candidates or [], qrels, log, llm, n or PER_TABLE, seed)
-        number = number_of(len(questions), "questions")
-        contents = f"{number}; fill in winner and append to the log"
-        write_log(questions.to_polars(), output, contents, force=force)
+    # pairs with what is shown of them; a table may do without
+    pairs = None
+    is_table = not is_page and model is None
+    if candidates or qrels or not is_table:
+        pairs = _candidates(candidates, qrels, documents)
+    if pairs is None or is_table:
+        _write_table(pairs, output, log, llm, n or PER_TABLE, seed)
         return
-
-    # pairs with what is shown of them
-    if output is None:
-        raise InputError("prompts are written to a file, with their pairs beside: -o prompts.jsonl")
-    pairs = _candidates(candidates or [], qrels, documents)
     for line in [*(pairs.about if is_page else ()), *left_out(pairs.dropped)]:
         say(line)
 
@@ -150,19 +144,19 @@ def ask(
         left = left[most_informative(judged, pairs.lists[left], n, fit, n_grades)[1]]
     if model is None:
         dealt = {"chosen": left, "n_raters": lacking[left].tolist(), "n_pages": pages}
-        _write_pages(pairs, output, force, **dealt, checks=checks, random_state=seed)
+        _write_pages(pairs, output, **dealt, checks=checks, random_state=seed)
     else:
-        _write_prompts(pairs, left, output, model, force=force)
+        _write_prompts(pairs, left, output, model)
 
 
 def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> Candidates:
-    """Return the pairs of a file or of two runs; raise InputError for anything else."""
+    """Return the pairs of a file or of two runs."""
     from dcglearn.judge.candidates import candidates_from_runs, read_candidates
 
-    if qrels is None and len(files) == 1:
-        return read_candidates(files[0], documents)
-    if qrels is None or len(files) != 2:
+    if len(files) != (1 if qrels is None else 2):
         raise InputError("give a file of CANDIDATES, or two runs and --qrels QRELS")
+    if qrels is None:
+        return read_candidates(files[0], documents)
     return candidates_from_runs(qrels, files, documents)
 
 
@@ -173,11 +167,9 @@ def _judgements(
 
     The judgements have at least `n_grades` grades.
     """
-    if log is None and llm is not None:
-        raise InputError(
-            "--llm goes with --log: people's verdicts say how far to follow the LLM judge's"
-        )
     if log is None:
+        if llm is not None:
+            raise InputError("--llm goes with --log, which says how far to follow the LLM judge")
         return None, None, None
     judged = read_log([log])
     judged = judged.rescaled(max(judged.n_grades, n_grades))
@@ -192,49 +184,50 @@ def _judgements(
     return judged, verdicts, fit_learner(judged, DCGOptions(n_grades=judged.n_grades, llm=verdicts))
 
 
-def _questions(
-    files: list[str], qrels: str | None, log: str | None, llm: str | None, n: int, seed: int
-) -> Any:
-    """Return the pairs of a table: of candidates, of an LLM judge's, or made for the log."""
-    from dcglearn.trust.next_pairs import generated_lists
-
+def _write_table(
+    pairs: Candidates | None,
+    output: Path | None,
+    log: str | None,
+    llm: str | None,
+    n: int,
+    seed: int,
+) -> None:
+    """Write the most telling pairs of candidates, of an LLM judge's, or of lists that are made."""
     judged, verdicts, fit = _judgements(log, llm)
-    n_grades = None
-
-    # the pairs to choose from: candidates, the LLM judge's pairs, or lists that are made
     pool: Any = verdicts
-    if qrels is not None:
-        pairs = _candidates(files, qrels, None)
-        pool, n_grades = pairs.lists, pairs.n_grades
-    elif files:
-        pool = dl.io.read_questions(one_or_all(files))
-    elif judged is not None and verdicts is None:
-        pool = generated_lists(judged, N_GENERATED, random_state=seed)
-
-    # those whose answers would tell most
-    if pool is None:
+    if pairs is not None:
+        pool = pairs.lists
+    elif judged is None:
         raise InputError(
             "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
         )
-    return dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
+    elif verdicts is None:
+        from dcglearn.trust.next_pairs import generated_lists
+
+        pool = generated_lists(judged, N_GENERATED, random_state=seed)
+
+    # those whose answers would tell most
+    n_grades = None if pairs is None else pairs.n_grades
+    questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
+    number = number_of(len(questions), "questions")
+    contents = f"{number}; fill in winner and append to the log"
+    write_log(questions.to_polars(), output, contents)
 
 
-def _write_pages(pairs: Candidates, output: Path, force: bool, **dealt: Any) -> None:
+def _write_pages(pairs: Candidates, output: Any, **dealt: Any) -> None:
     """Write pages, say what each holds, and what to do with what raters hand over."""
     from dcglearn.judge.pages import asked_by_page, page_names, write_page
 
     pages = asked_by_page(pairs, **dealt)
     for path, asked in zip(page_names(output, len(pages)), pages, strict=True):
-        say(f"wrote: {path} ({write_page(pairs, asked, path, force=force)})")
+        say(f"wrote: {path} ({write_page(pairs, asked, path, force=True)})")
     if all(pair.items_a for pair in pairs.pairs):
         say("the pages hold the grades, unseen but readable in their source")
     scale = f" --grades {pairs.n_grades}" if pairs.grade_names is None else ""
     say(f"next: dcglearn learn verdicts-*.jsonl{scale}, with the files that raters hand over")
 
 
-def _write_prompts(
-    pairs: Candidates, chosen: Any, output: Path, model: str, *, force: bool
-) -> None:
+def _write_prompts(pairs: Candidates, chosen: Any, output: Any, model: str) -> None:
     """Write two prompts for each chosen pair, and say how their answers are read."""
     from dcglearn.judge.prompts import pairs_beside, write_prompts
 
@@ -243,7 +236,7 @@ def _write_prompts(
     if shape not in SHAPES:
         shape, name = SHAPES[0], model
     asked = replace(pairs, pairs=tuple(pairs.pairs[number] for number in chosen))
-    write_prompts(asked, output, shape=shape, model=name, force=force)
+    write_prompts(asked, output, shape=shape, model=name, force=True)
     say(f"wrote: {output} ({2 * len(asked):,} prompts)")
     say(f"wrote: {pairs_beside(output)}")
     say(f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl")

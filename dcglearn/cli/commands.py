@@ -1,5 +1,6 @@
 """The program `app` and its twelve commands, each with examples of its use."""
 
+import logging
 import platform
 from typing import Annotated, Any
 
@@ -12,9 +13,8 @@ from dcglearn.cli.evaluate import compare, evaluate, gate
 from dcglearn.cli.learn import audit, learn
 from dcglearn.cli.metrics import coherence, export, show
 from dcglearn.cli.options import output_option
-from dcglearn.cli.outputs import check_outputs
+from dcglearn.cli.outputs import check_outputs, say
 from dcglearn.cli.rankers import rank, train
-from dcglearn.cli.terminal import show_log
 from dcglearn.foundation.version import __version__
 
 COMMANDS: dict[str, dict[Any, str]] = {
@@ -64,23 +64,7 @@ COMMANDS: dict[str, dict[Any, str]] = {
 
 
 class Command(TyperCommand):
-    """A command that refuses what cannot work before it runs.
-
-    That is an option of one value that is given again, and an output that cannot be written.
-    """
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse options and arguments."""
-        given: Any = self.make_parser(ctx).parse_args(args=[*args])[2]
-        single = [
-            one
-            for one in given
-            if one.param_type_name == "option" and not (one.multiple or one.is_flag or one.count)
-        ]
-        for i, one in enumerate(single):
-            if one in single[:i]:
-                raise typer.BadParameter(f"{one.opts[-1]} is given twice, and takes one value")
-        return list(super().parse_args(ctx, args))
+    """A command that refuses outputs that cannot be written before it runs."""
 
     def invoke(self, ctx: Any) -> None:
         """Check the outputs, and run the command."""
@@ -89,20 +73,34 @@ class Command(TyperCommand):
 
 
 def _print_version(asked: bool) -> None:
-    """Print the versions that a report of a bug needs: the package, Python and three libraries."""
+    """Print the versions of the package and of Python."""
     if asked:
-        from importlib import metadata
-
-        typer.echo(f"dcglearn {__version__}\nPython {platform.python_version()}")
-        for library in ("numpy", "scipy", "polars"):
-            typer.echo(f"{library} {metadata.version(library)}")
+        typer.echo(f"dcglearn {__version__}, Python {platform.python_version()}")
         raise typer.Exit
+
+
+class _Said(logging.Handler):
+    """The handler of --verbose."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        say(self.format(record))
+
+
+def _show_log(asked: bool) -> None:
+    """Show on standard error what is logged, if asked."""
+    if asked:
+        handler = _Said()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+        log = logging.getLogger("dcglearn")
+        log.handlers = [handler]
+        log.setLevel(logging.INFO)
 
 
 def _common(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show versions."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
     verbose: Annotated[
         bool,
@@ -110,7 +108,7 @@ def _common(
             "Log steps to standard error; learn prints every table.",
             "-v",
             "--verbose",
-            callback=show_log,
+            callback=_show_log,
             is_eager=True,
             expose_value=False,
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,8 +19,7 @@ from dcglearn.cli.options import (
     option,
 )
 from dcglearn.cli.outputs import say, write_log
-from dcglearn.cli.reading import one_or_all, say_reading
-from dcglearn.foundation.plain_text import one_line
+from dcglearn.cli.reading import say_reading
 from dcglearn.foundation.validation import Fields, InputError
 
 if TYPE_CHECKING:
@@ -97,7 +95,7 @@ def convert(
             "--prompts goes with --winner-words, --as-is and -o alone: its pairs have grades"
         )
 
-    # answers of a model, or lists of documents judged elsewhere
+    # how the log is read
     options: Fields = {
         "columns": joined(columns),
         "winner_words": winner_words if middle is None else middle,
@@ -105,11 +103,13 @@ def convert(
         "sides": sides,
         "depth": depth,
     }
-    source: Any = one_or_all(log)
+    source: Any = log
+
+    # answers of a model, or lists of documents judged elsewhere
     if prompts is not None:
         from dcglearn.judge.replies import read_replies
 
-        source, lines = read_replies(source, prompts, winner_words)
+        source, lines = read_replies(log if log[1:] else log[0], prompts, winner_words)
         say("\n".join(lines))
         options = {}
     elif qrels is not None:
@@ -128,7 +128,7 @@ def convert(
 
     # write the log
     most = int(frame["list" if ratings else "a"].list.len().max() or 0)  # type: ignore[arg-type]
-    write_log(frame, output, f"{len(frame):,} lines, {most} positions", force=force)
+    write_log(frame, output, f"{len(frame):,} lines, {most} positions")
 
 
 def _with_documents(
@@ -142,7 +142,6 @@ def _with_documents(
     own, table = own_names(options["columns"]), table_of(log)
     if run_a is not None and run_b is not None:
         depth = options["depth"] or SHOWN
-        _say_sides(table, own)
         frame = dl.io.with_runs(table, run_a, run_b, depth=depth, columns=own)
         table = replace(table, frame=frame)
         read = {"query", "winner", "a", "b", "system_a", "system_b"}
@@ -158,15 +157,3 @@ def _with_documents(
     gone = {"a", "b", "docs_a", "docs_b", "list", "scale"}
     kept = {role: name for role, name in own.items() if role not in gone}
     return table, options | {"n_grades": n_grades, "scale": None, "columns": kept}
-
-
-def _say_sides(table: Table, own: Mapping[str, str]) -> None:
-    """Print the columns that say which run stood where."""
-    from dcglearn.reading.columns import find
-    from dcglearn.reading.run_lists import LISTS
-
-    given = {role: name for role, name in own.items() if role in LISTS}
-    found = find(table.frame.columns, LISTS, given)
-    if found:
-        sides = [f"{role[-1]} is the run in the column {names[0]}" for role, names in found.items()]
-        say(one_line(f"columns: {', '.join(sides)}"))

@@ -26,16 +26,13 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.outputs import say, write_figure, write_results, write_text
 from dcglearn.evaluation.explained_values import explain_values
-from dcglearn.evaluation.gate import STATUS
-from dcglearn.evaluation.ranked import NoOverlapError
 from dcglearn.evaluation.run_values import evaluate as evaluated
 from dcglearn.evaluation.system_tests import compare_systems
 from dcglearn.foundation.finding import FORMS, Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import Fields, InputError, suffix_among
 from dcglearn.plots import forest_figure
-from dcglearn.reading.judgements import Judgements, read_judgements
-from dcglearn.reading.runs import Run, read_both
+from dcglearn.reading.runs import read_both
 
 Judged = Annotated[
     str,
@@ -75,7 +72,8 @@ def evaluate(
     output: Annotated[
         Path | None,
         output_to(
-            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv, .tsv, .jsonl."
+            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv, .tsv, .jsonl.",
+            (*FORMS, *BY_QUERY),
         ),
     ] = None,
     force: Force = False,
@@ -90,25 +88,24 @@ def evaluate(
             "and --unjudged"
         )
 
-    # read, and find what explains other values, or the means
+    # read, and find what explains other values, or evaluate
     read = read_both(qrels, runs, columns=joined(columns), n_grades=grades, scale=scale)
     if against is not None:
-        explained = explain_values(against, *read, metric)
-        write_results("", {"against": explained}, output, force=force)
-        return
-    evaluation = evaluated(*read, metric, **settings)
-    if not by_query:
-        write_results("", {"values": evaluation}, output, force=force)
-        return
+        result: Finding = explain_values(against, *read, metric)
+    else:
+        evaluation = evaluated(*read, metric, **settings)
+        result = evaluation
 
-    # values by query
-    frame = evaluation.by_query()
-    suffix = ".tsv" if output is None else output.suffix.lower()
+    # the means, or the values of all queries
+    if not by_query:
+        write_results("", {"values": result}, output)
+        return
+    frame, suffix = evaluation.by_query(), ".tsv" if output is None else output.suffix.lower()
     if suffix == ".jsonl":
         text = frame.write_ndjson()
     else:
         text = spreadsheet(frame, "," if suffix == ".csv" else "\t")
-    write_text(text.rstrip("\n"), output, force=force)
+    write_text(text.rstrip("\n"), output)
 
 
 def compare(
@@ -135,20 +132,22 @@ def compare(
     how each orders the systems, and which differences of the orders are more than chance.
     """
     settings = _settings(raw, ties, unjudged)
-    read, llm = _read(qrels, runs, llm_qrels, columns, grades)
-    compared = compare_systems(*read, metric, baseline=baseline, level=level, llm=llm, **settings)
+    read = read_both(qrels, runs, columns=joined(columns), n_grades=grades)
+    compared = compare_systems(
+        *read, metric, baseline=baseline, level=level, llm=llm_qrels, **settings
+    )
 
     # ranks are of people's judgements alone, and orders of several metrics
     results: dict[str, Finding] = {"comparison": compared}
-    if llm is None:
+    if llm_qrels is None:
         results["ranks"] = compared.ranks
-    if llm is None and len({*metric}) > 1:
+    if llm_qrels is None and len({*metric}) > 1:
         from dcglearn.coherence.order_of_systems import system_order
 
         del settings["bounds"]
         results["order"] = system_order(*read, metric, level=level, **settings)
-    write_results("Comparison of systems", results, output, force=force)
-    write_figure(lambda: forest_figure(compared), plot, force=force)
+    write_results("Comparison of systems", results, output)
+    write_figure(lambda: forest_figure(compared), plot)
 
 
 def gate(
@@ -193,26 +192,20 @@ def gate(
     and 2 for bad input. Both rules are one-sided, at half of one minus the level.
     """
     settings = _settings(raw, ties, unjudged)
-    read, llm = _read(qrels, runs, llm_qrels, columns, grades)
-    try:
-        compared = compare_systems(*read, metric, level=level, llm=llm, **settings)
-    except NoOverlapError as error:
-        write_text(f"Unknown: {error}", None, force=force)
-        raise typer.Exit(STATUS["unknown"]) from None
+    read = read_both(qrels, runs, columns=joined(columns), n_grades=grades)
+    compared = compare_systems(*read, metric, level=level, llm=llm_qrels, **settings)
 
     # the decision, and what it rests on
     decision = compared.gate(min_difference, rule, at_least)
-    write_results(
-        "May it replace?", {"decision": decision, "comparison": compared}, output, force=force
-    )
+    results = {"decision": decision, "comparison": compared}
+    write_results("May it replace?", results, output)
 
     # the decision in words where the result went elsewhere, the report, and the status
     if output is not None:
         say(str(decision))
     if junit is not None:
-        write_text(decision.to_junit(), junit, force=force)
-    if decision.status:
-        raise typer.Exit(decision.status)
+        write_text(decision.to_junit(), junit)
+    raise typer.Exit(decision.status)
 
 
 def _settings(raw: bool, ties: str, unjudged: str) -> Fields:
@@ -222,17 +215,3 @@ def _settings(raw: bool, ties: str, unjudged: str) -> Fields:
         counted = float(counted)
     bounds = unjudged == "bounds"
     return {"normalise": not raw, "ties": ties, "unjudged": counted, "bounds": bounds}
-
-
-def _read(
-    qrels: str, runs: list[str], llm_qrels: str | None, columns: list[str], grades: int | None
-) -> tuple[tuple[Judgements, list[Run]], Judgements | None]:
-    """Return people's judgements and the runs, and an LLM's, to which not all columns belong."""
-    own = joined(columns)
-    read = read_both(qrels, runs, columns=own, n_grades=grades)
-    if llm_qrels is None:
-        return read, None
-    from dcglearn.reading.columns import own_columns
-
-    own_of_llm = own_columns(own, is_shared=True)
-    return read, read_judgements(llm_qrels, n_grades=grades, columns=own_of_llm)

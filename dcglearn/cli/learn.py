@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
+import logging
 import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
 
 import dcglearn as dl
 from dcglearn.cli.options import (
@@ -31,39 +28,28 @@ from dcglearn.cli.options import (
     output_option,
     output_to,
 )
-from dcglearn.cli.outputs import save, write_figure
-from dcglearn.cli.reading import one_or_all, read_llms, read_log
-from dcglearn.cli.terminal import log_is_shown
-from dcglearn.foundation.inputs import expand_paths, read_bytes
+from dcglearn.cli.outputs import save, say, write_figure
+from dcglearn.cli.reading import read_llms, read_log
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
-from dcglearn.metrics.textbook import is_metric_file
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dcglearn.audits.inputs import Inputs
     from dcglearn.foundation.finding import Finding
 
-NO_METRIC = {
-    ".html", ".htm", ".md", ".txt", ".csv", ".tsv", ".xlsx", ".parquet", ".gz", ".zip",
-    ".pdf", ".png", ".svg", ".jpg", ".jpeg",
-}  # fmt: skip
-"""Suffixes of reports, tables, packed files and pictures, by which no metric is written."""
-
-
-def _holds_metric(path: Path) -> None:
-    """Raise InputError if a path has the suffix of something else."""
-    if path.suffix.lower() in NO_METRIC:
-        raise InputError(
-            f"{path}: -o holds the metric as JSON; `dcglearn audit LOG -o page.html` writes the "
-            "report, --plot a picture"
-        )
+_LOG = logging.getLogger(__name__)
 
 
 def learn(
     log: Logs,
     output: Annotated[
         Path | None,
-        output_to("Write the DCG here, as JSON; else to standard output.", _holds_metric),
+        output_to(
+            "Write the DCG here, as JSON; else to standard output.", (".json", ""), "metrics"
+        ),
     ] = None,
     metric: InUse = BASELINE,
     llm: Llms = [],
@@ -72,11 +58,12 @@ def learn(
         method_option("dcg: gains and discounts; qp: the paper's QP, by its margin."),
     ] = "dcg",
     C: Annotated[
-        str | None,
+        Any,
         method_option(
             "qp: weight of violated pairs (1); auto validates 1e-5..1e5.",
             "--C",
             metavar="NUMBER|auto",
+            parser=lambda word: word if word == "auto" else float(word),
         ),
     ] = None,
     bands: Annotated[
@@ -91,63 +78,52 @@ def learn(
     force: Force = False,
 ) -> None:
     """Learn DCG's gains and discounts from preferences between lists, and how far to trust them."""
-    # a metric of another kind, and options that contradict each other
+    # a metric of another kind, and options of the other method
     metric_or_name(metric, accept=ONLY_DCG)
-    if bands == 1:
-        raise InputError("--bands 1: give 2 or more; 200 is enough")
     if C is not None and method == "dcg":
         raise InputError("--C goes with --method qp")
     if llm and method != "dcg":
         raise InputError("--llm goes with --method dcg")
-    weight = _weight(C)
 
     # what was read is said before the rest is loaded
     judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
     from dcglearn.audits.audit import report_of_fit
     from dcglearn.audits.inputs import Inputs
-    from dcglearn.plots import banded_figure, learned_figure
     from dcglearn.trust.coins import NO_SIGNAL
 
     # learn, and say how far to trust it
     verdicts = read_llms(llm, judged.n_grades)
-    inputs = Inputs.of(judged, metric, seed, llm=verdicts, method=method, C=weight, n_draws=bands)
+    inputs = Inputs.of(
+        judged, metric, seed, llm=verdicts, method=method, C=1.0 if C is None else C, n_draws=bands
+    )
     report = report_of_fit(inputs)
-    text = report.in_full if log_is_shown() else str(report)
+    text = report.in_full if _LOG.isEnabledFor(logging.INFO) else str(report)
 
     # a log that tells nothing leaves no metric
     if inputs.tells_nothing and not as_is:
-        typer.echo(text, err=True)
+        say(text)
         raise InputError(f"{NO_SIGNAL} No metric is written; --as-is writes it all the same")
 
-    # the metric, the sentences, and the picture, which may fail
+    # the metric, the sentences, and the picture
     if output is None:
-        typer.echo(json.dumps(inputs.dcg.to_dict(), allow_nan=False))
+        say(json.dumps(inputs.dcg.to_dict(), allow_nan=False), err=False)
     else:
-        save(inputs.dcg, output, force=force)
-    typer.echo(text, err=output is None)
-
-    def figure() -> Any:
-        others = {f"{BASELINE}@{judged.depth}": DCG.standard(judged.n_grades, judged.depth)}
-        drawn = inputs.bands
-        if inputs.llm is not None:
-            others["LLM judge"] = inputs.llm.machine
-            drawn = drawn or inputs.llm.bands
-        if inputs.factoring is not None:
-            return learned_figure(inputs.factoring, others)
-        return banded_figure(inputs.dcg if drawn is None else drawn.dcg, others, drawn)
-
-    write_figure(figure, plot, force=force)
+        save(inputs.dcg, output)
+    say(text, err=output is None)
+    write_figure(lambda: _drawn(inputs), plot)
 
 
-def _weight(C: str | None) -> float | str:
-    """Return the weight of violated pairs, or "auto"; raise InputError for anything else."""
-    if C == "auto":
-        return C
-    with contextlib.suppress(ValueError):
-        weight = 1.0 if C is None else float(C)
-        if 0 < weight < float("inf"):
-            return weight
-    raise InputError(f"--C {C}: give a positive number, or auto")
+def _drawn(inputs: Inputs) -> Figure:
+    """Return the picture of what was learned, beside the usual DCG and an LLM judge's."""
+    from dcglearn.plots import banded_figure, learned_figure
+
+    log = inputs.log
+    others = {f"{BASELINE}@{log.depth}": DCG.standard(log.n_grades, log.depth)}
+    if inputs.factoring is not None:
+        return learned_figure(inputs.factoring, others)
+    if inputs.llm is not None:
+        others["LLM judge"] = inputs.llm.machine
+    return banded_figure(inputs.dcg, others, inputs.bands)
 
 
 def audit(
@@ -186,14 +162,16 @@ def audit(
     if labels and run:
         raise InputError("--labels compares graders alone: leave out --run and --qrels")
 
-    # compare whose grades people follow, or read the log
+    # compare whose grades people follow
     if labels:
         result = _graders_compared(log, labels, metric, columns, seed)
-    else:
-        made = _made([*log, *run, *llm, qrels, metric if is_metric_file(metric) else None])
-        judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
 
-        # and audit
+    # or read the log and audit; the page says by what command it was made
+    else:
+        judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
+        made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
+
+        # what was read is said by now
         result = dl.audit(
             judged,
             metric,
@@ -207,29 +185,18 @@ def audit(
 
     # write the page, and print the sentences
     if output is not None:
-        save(result, output, force=force)
-    typer.echo(str(result))
-
-
-def _made(files: list[str | None]) -> dict[str, str]:
-    """Return how a page was made: the command, and the digest of every file."""
-    made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
-    for file in expand_paths([*filter(None, files)]):
-        if str(file) != "-":
-            made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
-    return made
+        save(result, output)
+    say(str(result), err=False)
 
 
 def _graders_compared(
     log: list[str], labels: list[str], metric: str, columns: list[str], seed: int
 ) -> Finding:
     """Return whose grades people follow; a file without ``NAME=`` is named by itself."""
-    words = [word.partition("=") for word in labels]
-    graders = {name if mark else Path(name).stem: file or name for name, mark, file in words}
-    if len(graders) < len(labels):
+    named = {name or Path(file).stem: file for name, _, file in (x.rpartition("=") for x in labels)}
+    if len(named) < len(labels):
         raise InputError("--labels: two graders have one name; give --labels NAME=FILE")
 
     # one file may hold several graders
-    alone = labels[0] if len(labels) == 1 and not words[0][1] else None
-    how: Any = {"columns": joined(columns), "random_state": seed}
-    return dl.compare_graders(one_or_all(log), alone or graders, metric, **how)
+    graders: Any = labels[0] if [*named.values()] == labels[:1] else named
+    return dl.compare_graders(log, graders, metric, columns=joined(columns), random_state=seed)

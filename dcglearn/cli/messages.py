@@ -3,47 +3,37 @@
 import ast
 import re
 import shlex
+from collections.abc import Container
 from functools import partial
 
 OPTION = re.compile(
-    r"(?<![\w/.])(columns|winner_words|scale|n_grades|depth|pad|sides|as_is|skip_bad|unjudged|ties)"
-    "="
+    r"(?<![\w/.])(columns|winner_words|scale|n_grades|depth|sides|as_is|unjudged|ties)="
     r"(\{(?:'[^']*'|\"[^\"]*\"|[^'\"}])*\}|\[[^\]]*\]|'[^']*'|\"[^\"]*\"|[0-9]+|True|)"
     r"( \(--[^)]*\))?(?=\W|$)"
 )
 """A keyword of a reader with its value, if it has one, and the option that is named beside it."""
 
 
-READING = {
-    "convert": "columns winner_words scale depth sides as_is",
-    "learn": "columns n_grades as_is",
-    "audit": "columns n_grades as_is",
-    "evaluate": "columns scale n_grades unjudged ties",
-    "compare": "columns n_grades unjudged ties",
-    "gate": "columns n_grades unjudged ties",
-    "train": "n_grades",
-    "rank": "n_grades",
-    "ask": "",
-}
-"""The keywords of readers that are options of a command."""
-
-
-def as_options(message: str, command: str = "") -> str:
+def as_options(message: str, options: Container[str]) -> str:
     """Return a message with options, ``--columns winner=Verdict``, in place of keywords.
 
-    Of a command, where `convert` alone has an option it is named with it; a keyword of Python alone
-    stays.
+    One that is not among the `options` of the command, by name, is named as that of `convert`; a
+    number of grades, which `convert` takes from their names, stays.
     """
-    return OPTION.sub(partial(_option, command), message)
+    return OPTION.sub(partial(_option, options), message)
 
 
-def _option(command: str, match: re.Match[str]) -> str:
+def _option(options: Container[str], match: re.Match[str]) -> str:
+    # the option, of this command or of convert
     name, text, beside = match.groups()
-    option = "--grades" if name == "n_grades" else f"--{name.replace('_', '-')}"
-    if command in READING and name not in READING[command].split():
-        if name not in READING["convert"].split():
+    name = name.removeprefix("n_")
+    option = f"--{name.replace('_', '-')}"
+    if name not in options:
+        if name == "grades":
             return match[0]
         option = f"convert {option}"
+
+    # its value, as Python has it
     if not text:
         return beside.strip(" ()") if beside else option
     try:

@@ -19,11 +19,9 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.outputs import say, write_figure, write_results, write_text
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.validation import Fields, InputError, suffix_among
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.metrics.reading import metric_or_name, resolved
-from dcglearn.metrics.scales import warn_of_scale
-from dcglearn.metrics.textbook import is_metric_file
+from dcglearn.metrics.reading import resolved
 from dcglearn.plots import dcg_figure, witness_figure
 
 
@@ -31,9 +29,11 @@ def coherence(
     a: Annotated[str, typer.Argument(help="A file, or GAIN-DISCOUNT[@K].", metavar="A")],
     b: Annotated[str, typer.Argument(help="Another.", metavar="B")],
     documents: Annotated[
-        str | None,
+        Any,
         option(
-            "The documents that are ranked, by grade (0 = worst); else any list.", metavar="G,G,..."
+            "The documents that are ranked, by grade (0 = worst); else any list.",
+            metavar="G,G,...",
+            parser=lambda text: [*map(int, text.split(","))],
         ),
     ] = None,
     depth: Annotated[
@@ -48,48 +48,24 @@ def coherence(
     force: Force = False,
 ) -> None:
     """Prove that two metrics never disagree, or show on which rankings they do, and how often."""
-    # the metrics, and the documents to rank
-    read = [metric_or_name(word) for word in (a, b)]
-    ranked = None if documents is None else _numbers(documents)
-    (first, second), labels = resolved(read, (a, b), ranked, grades, depth, USUAL_GRADES)
+    (first, second), labels = resolved((a, b), (a, b), documents, grades, depth, USUAL_GRADES)
     names = labels[0], labels[1]
-    if ranked is not None:
-        files = {
-            word: one.n_grades for word, one in ((a, first), (b, second)) if is_metric_file(word)
-        }
-        warn_of_scale(files, grades or max(ranked) + 1, "the list of documents")
 
-    # how often they disagree
-    often = dl.disagreement(first, second, ranked, names=names)
-    title = f"{names[0]} and {names[1]}"
-
-    # a list utility has no certificate
-    results: dict[str, Finding] = {"disagreement": often}
-    if not all(isinstance(metric, (DCG, Utility)) for metric in (first, second)):
-        reason = "certificates are only true of a DCG, not of a list utility"
-        if plot is not None:
-            raise InputError(f"{reason}: leave --plot")
-        say(f"no certificate: {reason}")
-        write_results(title, results, output, force=force)
-        return
-
-    # the verdict and its witness
-    verdict = dl.coherence(first, second, ranked, time_limit=time_limit, names=names)
-    results = {"coherence": verdict, **results}
-    write_results(title, results, output, force=force)
-    if plot is not None and verdict.witness is None and verdict.witness_reverse is None:
-        say(f"not written: {plot} (there is no disagreement to draw)")
+    # how often they disagree, and a verdict with its witness
+    results: dict[str, Finding] = {
+        "disagreement": dl.disagreement(first, second, documents, names=names)
+    }
+    verdict = None
+    if all(isinstance(metric, (DCG, Utility)) for metric in (first, second)):
+        verdict = dl.coherence(first, second, documents, time_limit=time_limit, names=names)
+        results = {"coherence": verdict, **results}
     else:
-        write_figure(lambda: witness_figure(verdict), plot, force=force)
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(cell) for cell in text.split(",")]
-    except ValueError as error:
-        raise InputError(
-            f"--documents {text}: give whole numbers with commas, such as 4,4,3,2,0"
-        ) from error
+        say("no certificate: certificates are only true of a DCG, not of a list utility")
+    write_results(f"{names[0]} and {names[1]}", results, output)
+    if verdict is not None and verdict.witnesses:
+        write_figure(lambda: witness_figure(verdict), plot)
+    elif plot is not None:
+        say(f"not written: {plot} (there is no disagreement to draw)")
 
 
 def show(
@@ -101,11 +77,7 @@ def show(
         ),
     ],
     output: Annotated[
-        Path | None,
-        output_to(
-            "Write here, as .txt or .json.",
-            lambda path: suffix_among(path, (".txt", ".json"), "results"),
-        ),
+        Path | None, output_to("Write here, as .txt or .json.", (".txt", ".json"))
     ] = None,
     plot: Plot = None,
     grades: Grades = None,
@@ -123,25 +95,30 @@ def show(
         raise InputError("--plot draws metrics; models have no picture")
 
     # models
-    values: list[Fields] = [{"model": _model(Path(name))} for name in models]
-    texts = [
-        "\n".join(["model: whole", *(f"  {name}: {fact}" for name, fact in one["model"].items())])
-        for one in values
-    ]
+    values: list[Fields] = []
+    texts = []
+    for name in models:
+        ranker: Any = dl.load_ranker(name)
+        facts = {"kind": type(ranker).__name__, "features": ranker.n_features_in_}
+        facts["metric"] = repr(ranker.metric_)
+        values.append({"model": facts})
+        texts += ["model: whole", *(f"  {about}: {fact}" for about, fact in facts.items())]
 
     # gains and discounts
-    read = [metric_or_name(name) for name in metrics]
-    dcgs, labels = resolved(read, metrics, n_grades=grades, usual=USUAL_GRADES)
+    dcgs, labels = resolved(metrics, metrics, n_grades=grades, usual=USUAL_GRADES)
     by_name = dict(zip(labels, dcgs, strict=True))
     for name, dcg in by_name.items():
         log = None if dcg.learned_from is None else f"learned from {dcg.learned_from}"
         about = [*dcg.notes, *filter(None, [log, dcg.judges])]
         values.append({"name": name, **dcg.to_dict()})
         texts.append("\n".join([name, str(dcg), *(f"- {note}" for note in about), ""]))
+
+    # in the form of the suffix, and the picture
     as_json = output is not None and output.suffix.lower() == ".json"
     text = json.dumps(values, indent=2) if as_json else "\n".join(texts)
-    write_text(text, output, force=force)
-    write_figure(lambda: dcg_figure(by_name), plot, force=force)
+    write_text(text, output)
+    if by_name:
+        write_figure(lambda: dcg_figure(by_name), plot)
 
 
 def export(
@@ -153,7 +130,9 @@ def export(
         bool, option("Leave the discounts out where a tool has none.", "--lossy")
     ] = False,
     grades: Grades = None,
-    output: Annotated[Path | None, output_to("Write here; else to standard output.")] = None,
+    output: Annotated[
+        Path | None, option("Write here; else to standard output.", "-o", "--output")
+    ] = None,
     force: Force = False,
 ) -> None:
     """Export a metric to another tool, as a program, settings in JSON, or lines of code."""
@@ -170,22 +149,4 @@ def export(
     target = target_of(to)
     dcg = carried(metric, target, grades or USUAL_GRADES)
     made = exported(dcg, metric, target, lossy=lossy)
-    write_text(made.text.rstrip("\n"), output, force=force)
-
-
-def _model(file: Path) -> Fields:
-    """Return the facts of a model; raise InputError if it is damaged."""
-    ranker: Any = dl.load_ranker(file)
-    facts = {"kind": type(ranker).__name__, "features": ranker.n_features_in_}
-    facts["metric"] = repr(ranker.metric_)
-
-    # trees tell how many they are, and of which features
-    if hasattr(ranker, "n_trees_"):
-        facts["trees"] = ranker.n_trees_
-        facts["important"] = most_important(ranker)
-    return facts
-
-
-def most_important(ranker: Any) -> str:
-    """Return the five features that trees use most, each with its share of the gain."""
-    return ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))
+    write_text(made.text.rstrip("\n"), output)

@@ -1,13 +1,13 @@
 """Options that several commands share; those of outputs check the suffix."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from dcglearn.foundation.figure_style import refuse_format
+from dcglearn.foundation.figure_style import PICTURES
 from dcglearn.foundation.finding import FORMS
 from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import suffix_among
@@ -35,40 +35,37 @@ Logs = Annotated[
 ]
 
 
-def checked(check: Callable[[Path], object]) -> Callable[[Path | None], Path | None]:
-    """Return the callback of an option that checks its path, if one is given."""
+def output_to(
+    summary: str, suffixes: Iterable[str], contents: str = "results", *names: str, **how: Any
+) -> Any:
+    """Return an option, -o if no other, of a file whose suffix is checked before the command runs.
 
-    def callback(path: Path | None) -> Path | None:
+    `how` is that of `option`.
+    """
+
+    def checked(path: Path | None) -> Path | None:
         if path is not None:
-            check(path)
+            suffix_among(path, suffixes, contents)
         return path
 
-    return callback
-
-
-def output_to(summary: str, check: Callable[[Path], object] | None = None) -> Any:
-    """Return the option -o, whose path is checked before the command runs."""
-    return option(summary, "-o", "--output", callback=checked(check) if check else None)
+    return option(summary, *(names or ("-o", "--output")), callback=checked, **how)
 
 
 Output = Annotated[
-    Path | None,
-    output_to(
-        "Write here; .json, .html, .csv, .md, .txt is the form.",
-        lambda path: suffix_among(path, FORMS, "results"),
-    ),
+    Path | None, output_to("Write here; .json, .html, .csv, .md, .txt is the form.", FORMS)
 ]
 OutputLog = Annotated[
     Path | None,
-    output_to(
-        "Write the log here (.jsonl, .parquet); else to standard output.",
-        lambda path: suffix_among(path, WRITTEN, "logs"),
-    ),
+    output_to("Write the log here (.jsonl, .parquet); else to standard output.", WRITTEN, "logs"),
 ]
 Force = Annotated[bool, output_option("Replace output files that exist.", "--force")]
+"""What `check_outputs` goes by; commands themselves replace files."""
+
 Plot = Annotated[
     Path | None,
-    output_option("Draw the result here (.png, .pdf, .svg).", callback=checked(refuse_format)),
+    output_to(
+        "Draw the result here (.png, .pdf, .svg).", PICTURES, "pictures", "--plot", panel="Output"
+    ),
 ]
 Seed = Annotated[int, method_option("Seed of everything random: same seed, same results.", min=0)]
 InUse = Annotated[

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import dcglearn as dl
 from dcglearn.cli.options import joined
 from dcglearn.cli.outputs import say
 from dcglearn.foundation.plain_text import left_out, one_line
-from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.reading.preferences import Preferences
@@ -26,27 +25,14 @@ def read_log(
 ) -> Preferences:
     """Return a log of pairs or of rated lists, and say what was recognised and left out."""
     read = dl.read_ratings if ratings else dl.read_preferences
-    log = read(one_or_all(paths), grades, columns=joined(columns), as_is=as_is)
+    log = read(paths, grades, columns=joined(columns), as_is=as_is)
     say_reading(log.recognised, log.dropped)
     return log
 
 
 def read_llms(paths: list[str], n_grades: int) -> Preferences | None:
     """Return LLM judges' verdicts, upside down or not, on the scale of people's; None without."""
-    if not paths:
-        return None
-    try:
-        return dl.read_preferences(paths, n_grades, as_is=True)
-    except InputError as error:
-        if "outside 0.." not in error.args[0]:
-            raise
-        scale = f"--llm is read on people's scale, 0 to {n_grades - 1}"
-        raise InputError(f"{error}; {scale}") from None
-
-
-def one_or_all(paths: list[str]) -> Any:
-    """Return the path if there is one, else all, as readers take them."""
-    return paths[0] if len(paths) == 1 else paths
+    return dl.read_preferences(paths, n_grades, as_is=True) if paths else None
 
 
 def say_reading(recognised: Recognised | None, dropped: Mapping[str, int]) -> None:

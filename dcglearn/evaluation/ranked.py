@@ -13,10 +13,6 @@ from dcglearn.reading.judgements import Judgements
 from dcglearn.reading.runs import Run
 
 
-class NoOverlapError(InputError):
-    """A run has no query that is judged."""
-
-
 def judged_documents(judgements: Judgements) -> tuple[tuple[str, ...], Integers, Any]:
     """Return the judged queries, in order, where each begins, and the grades of their documents."""
     queries = judgements.frame["query"].unique().sort()
@@ -29,7 +25,7 @@ def ranked_lists(
 ) -> Lists:
     """Return a run's lists for all judged queries, whole or down to a depth; see `ranked`.
 
-    Scores are compared as float32, as in trec_eval. Raises NoOverlapError if run and judgements
+    Scores are compared as float32, as in trec_eval. Raises InputError if run and judgements
     have no query in common.
     """
     import polars as pl
@@ -38,7 +34,7 @@ def ranked_lists(
     queries = judgements.frame["query"].unique().sort()
     lines, offsets = _lines_of(run.frame["query"], queries)
     if not len(lines):
-        raise NoOverlapError(
+        raise InputError(
             f"run {run.name} has no query of the {len(queries)} that are judged: do the names "
             f"agree? {listed(run.frame['query'][:1])} is ranked, {listed(queries[:1])} judged"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +14,17 @@ from dcglearn.foundation.working_folder import import_matplotlib
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LINE_STYLES: tuple[Fields, ...] = (
-    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
-    {"color": "#009E73", "marker": "^", "linestyle": "-."},
-    {"color": "#CC79A7", "marker": "D", "linestyle": ":", "markerfacecolor": "white"},
-    {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
-    {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe and Ito's colours, which colour-blind people can tell apart."""
+
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+"""A dash for each colour, for grey prints."""
+
+LINE_STYLES: tuple[Fields, ...] = tuple(
+    {"color": colour, "marker": marker, "linestyle": dash}
+    for colour, marker, dash in zip(COLOURS, "os^DvP", DASHES, strict=True)
 )
-"""Okabe and Ito's colour-blind safe colours, each with a marker and a dash for grey prints."""
+"""Colours, each with a marker and a dash."""
 
 PRINT_STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -35,9 +36,12 @@ PRINT_STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
-    "axes.prop_cycle": f"cycler('color', {[style['color'] for style in LINE_STYLES]})",
+    "axes.prop_cycle": f"cycler('color', {[*COLOURS]})",
 }
 """Parameters of matplotlib (`rc_context`, `style.use`) for a figure in print."""
+
+PICTURES = (".png", ".pdf", ".svg")
+"""Suffixes of the files of pictures."""
 
 
 def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
@@ -45,21 +49,16 @@ def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
 
     Raises InputError if the suffix is another, or the file cannot be written.
     """
-    refuse_format(path)
+    suffix_among(path, PICTURES, "pictures")
     with written_beside(path, force=force) as temporary, print_style():
         figure.savefig(temporary)
         if temporary.suffix.lower() == ".svg":  # XML allows no control characters
             temporary.write_text(escaped(temporary.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def refuse_format(path: PathLike) -> None:
-    """Raise InputError unless the path of a picture ends in .png, .pdf or .svg."""
-    suffix_among(path, (".png", ".pdf", ".svg"), "pictures")
-
-
 def styles(n: int) -> Sequence[Fields]:
     """Return looks of n lines, which differ as far as `LINE_STYLES` do."""
-    looks = itertools.islice(itertools.cycle(LINE_STYLES), n)
+    looks = [LINE_STYLES[i % len(LINE_STYLES)] for i in range(n)]
     return [{"markersize": 4, "linewidth": 1.4, **look} for look in looks]
 
 

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import Any, ClassVar
 
 from dcglearn.foundation.files import written_beside
@@ -36,11 +36,6 @@ class Finding(Shown):
         # IPython asks each class before its bases, and a data class has a __repr__ of its own
         super().__init_subclass__(**options)
         cls._repr_pretty_ = Finding._repr_pretty_  # type: ignore[method-assign]
-
-        # names in a sentence may hold control characters
-        sentence = cls.__dict__.get("sentence")
-        if isinstance(sentence, property) and sentence.fget is not None:
-            cls.sentence = property(_on_one_line(sentence.fget))  # type: ignore[assignment]
 
     # cached, so that a data class may have fields of these names
     @cached_property
@@ -138,7 +133,7 @@ class Finding(Shown):
             temporary.write_text(form(self), encoding="utf-8")
 
     def __str__(self) -> str:
-        parts = [whole(self.sentence)]
+        parts = [one_line(whole(self.sentence))]
         if len(self.cells) > 1:
             parts.append("\n".join(aligned(self.cells, self.n_names)))
         if self.notes:
@@ -146,7 +141,7 @@ class Finding(Shown):
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.sentence}>"
+        return f"<{type(self).__name__}: {one_line(self.sentence)}>"
 
     def _repr_html_(self) -> str:
         return rendered("foundation/cell.html", finding=self)
@@ -213,16 +208,6 @@ def _cell(value: Any, form: str) -> str:
     if hasattr(value, "__iter__"):
         return " ".join(_cell(one, form) for one in value)
     return format(value, form or ("," if isinstance(value, int) else ".4f"))
-
-
-def _on_one_line(sentence: Callable[[Any], str]) -> Callable[[Any], str]:
-    """Return a property's function with control characters of its text escaped."""
-
-    @wraps(sentence)
-    def shown(self: Any) -> str:
-        return one_line(sentence(self))
-
-    return shown
 
 
 def values_of(data: Any) -> Fields:

@@ -16,9 +16,8 @@ Paths: TypeAlias = PathLike | Sequence[PathLike]
 
 def is_path(value: Any) -> bool:
     """Return whether a value is a path, or a list or tuple of paths."""
-    if isinstance(value, (list, tuple)) and value:
-        return all(isinstance(path, (str, os.PathLike)) for path in value)
-    return isinstance(value, (str, os.PathLike))
+    paths = value if isinstance(value, (list, tuple)) and value else [value]
+    return all(isinstance(path, (str, os.PathLike)) for path in paths)
 
 
 def expand_paths(paths: Paths) -> list[str]:
@@ -52,8 +51,9 @@ def read_bytes(path: PathLike) -> bytes:
     try:
         kind = file.stat().st_mode
         if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-            what = "a folder" if stat.S_ISDIR(kind) else "a device"
-            raise InputError(f"{path} is {what}; name a file, or - for standard input")
+            raise InputError(
+                f"{path} is a folder or a device; name a file, or - for standard input"
+            )
         return file.read_bytes()
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; check the name") from error

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure  # noqa: E402
 class NotebookFigure(Figure):
     """A figure of matplotlib with IPython's `_repr_png_`."""
 
-    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+    def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
-        self.savefig(buffer, format="png", dpi=2 * self.dpi)  # sharp on dense screens too
-        width, height = (self.get_size_inches() * self.dpi).astype(int).tolist()
-        return buffer.getvalue(), {"width": width, "height": height}
+        self.savefig(buffer, format="png", dpi=self.dpi)
+        return buffer.getvalue()

@@ -71,15 +71,13 @@ def percent(share: float) -> str:
 
 def aligned(rows: Sequence[Sequence[str]], n_left: int = 1) -> list[str]:
     """Return a table's lines: `n_left` columns flush left, the others right."""
-    rows = [[one_line(cell) for cell in row] for row in rows]
-
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        left = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)][:n_left]
-        right = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][n_left:]
-        lines.append("  ".join(left + right).rstrip())
-    return lines
+    columns = [[one_line(cell) for cell in column] for column in zip(*rows, strict=True)]
+    flush = []
+    for i, column in enumerate(columns):
+        width = max(map(len, column))
+        side = str.ljust if i < n_left else str.rjust
+        flush.append([side(cell, width) for cell in column])
+    return ["  ".join(row).rstrip() for row in zip(*flush, strict=True)]
 
 
 def names_in(names: Any) -> list[Any]:
@@ -91,10 +89,8 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """Return "; the nearest is NAME" for messages, or nothing where no name is like this one."""
     import difflib
 
-    # capitals make no difference; the first of equal names counts
-    lower = {one.lower(): one for one in reversed([*names])}
-    close = difflib.get_close_matches(name.lower(), lower, 1)
-    return f"; the nearest is {lower[close[0]]}" if close else ""
+    close = difflib.get_close_matches(name, names, 1)
+    return f"; the nearest is {close[0]}" if close else ""
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -77,8 +77,6 @@ def shortened(message: str) -> str:
 class InputError(ValueError):
     """Input that cannot be used as it is; the message names the place, the value and the remedy.
 
-    An argument of a wrong type, or an unknown one, is a TypeError as well.
-
     See Also
     --------
     evaluation.ScaleWarning : Input that may be used, with doubt.
@@ -94,10 +92,6 @@ class InputError(ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(shortened(message))
-
-
-class InputTypeError(InputError, TypeError):
-    """An argument of a wrong type, or an unknown one; an `InputError`, and a TypeError as well."""
 
 
 class UpsideDownError(InputError):
@@ -158,7 +152,7 @@ def number_lists(lists: ArrayLike, name: str = "lists") -> NDArray[Any]:
             f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1"
         )
     if array.dtype == bool or array.dtype.kind not in "iuf":
-        raise InputTypeError(
+        raise InputError(
             f"{name} holds {array.dtype}; grades are integers, 0 = worst, -1 = unknown"
         )
     return array
@@ -220,8 +214,7 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        kind = InputTypeError if isinstance(error, TypeError) else InputError
-        raise kind(f"{name} must be numbers in {ndim} dimension(s): {error}") from error
+        raise InputError(f"{name} must be numbers in {ndim} dimension(s): {error}") from error
     if array.ndim != ndim or array.size == 0:
         raise InputError(f"{name} has shape {array.shape}; expected {ndim} non-empty dimension(s)")
     if not np.isfinite(array).all():
@@ -249,17 +242,14 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
 
 def as_path(path: Any) -> Path:
     """Return text or a path object as a path; raise InputError if no file can have that name."""
-    name = os.fspath(path) if isinstance(path, os.PathLike) else path
     try:
-        can_be = isinstance(name, str) and b"\0" not in os.fsencode(name)
-    except UnicodeError:
-        can_be = False
-    if not can_be:
-        kind = InputError if isinstance(name, str) else InputTypeError
-        raise kind(
-            f"{path!r} cannot be the name of a file: give text or a path, such as 'result.json'"
-        )
-    return Path(name)
+        if b"\0" not in os.fsencode(path):
+            return Path(path)
+    except (TypeError, UnicodeError):
+        pass
+    raise InputError(
+        f"{path!r} cannot be the name of a file: give text or a path, such as 'result.json'"
+    )
 
 
 def suffix_among(path: Any, suffixes: Iterable[str], contents: str) -> str:
@@ -279,27 +269,20 @@ def query_labels(qid: ArrayLike, n: int) -> NDArray[Any]:
         raise InputError("qid is missing: give the query of each document, one label per row of X")
     labels = np.asarray(qid)
     if labels.shape != (n,):
-        hint = ""
-        if labels.ndim == 1 and labels.dtype.kind in "iuf" and len(labels) and labels.sum() == n:
-            hint = (
-                "; these look like group sizes: give np.repeat(np.arange(len(sizes)), sizes), "
-                "or Queries.from_groups"
-            )
         raise InputError(
-            f"qid has shape {labels.shape}; expected one label per document, ({n},){hint}"
+            f"qid has shape {labels.shape}; expected one label per document, ({n},); of group "
+            "sizes give np.repeat(np.arange(len(sizes)), sizes), or Queries.from_groups"
         )
 
     # each of them known
-    missing = np.zeros(n, dtype=bool)
-    if labels.dtype.kind == "f":
-        missing = ~np.isfinite(labels)
-    elif labels.dtype.kind == "O":
-        blank = "None", "nan", "<NA>", "NaT"  # of pandas and polars
-        missing = np.array([not isinstance(x, str) and str(x) in blank for x in labels], dtype=bool)
+    if labels.dtype.kind not in "fO":
+        return labels
+    names = labels.astype(str)
+    missing = np.isin(names, ("None", "nan", "inf", "-inf", "<NA>", "NaT"))
     if missing.any():
         row = int(missing.argmax())
         raise InputError(f"qid[{row}] is a missing value; give every document's query")
-    return labels.astype(str) if labels.dtype.kind == "O" else labels
+    return names if labels.dtype.kind == "O" else labels
 
 
 def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
@@ -335,7 +318,7 @@ def whole_number(
 ) -> int:
     """Return an integer from `least` to `most` as an int; else raise InputError with `remedy`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise InputTypeError(f"{name}={value!r} is not an integer")
+        raise InputError(f"{name}={value!r} is not an integer")
     if value < least or (most is not None and value > most):
         allowed = f"{least} or more" if most is None else f"{least} to {most}"
         problem = f"{name}={value}: give {allowed}" + (f"; {remedy}" if remedy else "")
@@ -357,8 +340,7 @@ def within(
     With `above`, 0 is excluded, and with `below`, `most`.
     """
     number = np.nan
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if is_number:
+    if isinstance(value, Real) and not isinstance(value, bool):
         with contextlib.suppress(OverflowError):  # of integers beyond all floats
             number = float(value)
     inside = 0 <= number <= most and number < np.inf
@@ -368,38 +350,35 @@ def within(
     # what is allowed
     least = "above 0" if above else "of at least 0"
     limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
-    kind = InputError if is_number else InputTypeError
     problem = f"{name}={value!r} must be a finite number {least}{limit}"
-    raise kind(f"{problem}; {remedy}" if remedy else problem)
+    raise InputError(f"{problem}; {remedy}" if remedy else problem)
 
 
 def flag(value: Any, name: str) -> None:
     """Raise InputError unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputTypeError(f"{name}={value!r}: give True or False")
+        raise InputError(f"{name}={value!r}: give True or False")
 
 
 def one_of(value: Any, name: str, choices: Iterable[str], remedy: str = "") -> None:
     """Raise InputError that lists the choices, then `remedy`, unless `value` is a choice."""
-    is_text = isinstance(value, str)
-    if not is_text or value not in choices:
-        kind = InputError if is_text else InputTypeError
-        hint = nearest(value, choices) if is_text else ""
-        raise kind(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}{hint}")
+    if not isinstance(value, str) or value not in choices:
+        hint = nearest(str(value), choices)
+        raise InputError(f"{name}={value!r}: give one of {', '.join(choices)}{remedy}{hint}")
 
 
 def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str) -> None:
-    """Raise InputTypeError for the first name that is not allowed; it tells the nearest one."""
+    """Raise InputError for the first name that is not allowed; it tells the nearest one."""
     for name in names:
         if name not in allowed:
-            raise InputTypeError(
+            raise InputError(
                 f"{owner} has no {noun} {name!r}, but {listed(allowed)}{nearest(name, allowed)}"
             )
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:
     """Return the first `most` names for a message, separated by commas."""
-    texts = [name if len(name) <= 60 else f"{name[:57]}..." for name in map(str, names)]
+    texts = [*map(str, names)]
     if len(texts) > most:
         texts[most:] = [f"and {len(texts) - most:,} more"]
     return ", ".join(texts)
@@ -431,13 +410,5 @@ def is_frame(value: Any) -> bool:
 
 
 def is_records(value: Any) -> bool:
-    """Return whether a value is a sequence of mappings, or of tuples such as (a, b, winner)."""
-    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
-        return False
-
-    # a tuple of lists alone is an array
-    first = value[0]
-    if not isinstance(first, list | tuple):
-        return isinstance(first, Mapping)
-    are_lists = [hasattr(entry, "__len__") and not isinstance(entry, str) for entry in first]
-    return any(are_lists) and not all(are_lists)
+    """Return whether a value is a list or a tuple of mappings."""
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)

@@ -17,9 +17,6 @@ from dcglearn.foundation.validation import Fields, InputError, Integers
 from dcglearn.judge.candidates import Candidates, Item, Pair, known_pairs, pair_key, seen_items
 from dcglearn.reading.preferences import Preferences
 
-PAGES = (".html", ".htm")
-"""Suffixes of a page."""
-
 KINDS = {None: "pairs", "practice": "pairs of practice", "check": "checks of attention"}
 """What is asked, by what a known answer is for."""
 

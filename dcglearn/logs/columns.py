@@ -15,7 +15,6 @@ from dcglearn.foundation.validation import (
     Floats,
     Grades,
     InputError,
-    InputTypeError,
     Integers,
     frozen,
     graded_lists,
@@ -195,7 +194,7 @@ def _two_lists(pairs: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         ) from error
 
     if array.ndim != 3 or array.shape[1] != 2:
-        raise InputTypeError(
+        raise InputError(
             f"the log is a {type(pairs).__name__} of shape {array.shape}; give what "
             "dl.read_preferences returns, or an array (n, 2, K): preferred list, other list"
         )

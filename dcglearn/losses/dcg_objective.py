@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import Floats, InputError, InputTypeError, Integers
+from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.kernels.library import Kernel
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Lambdas, Objective, ValueAndGradient, positive
@@ -32,8 +32,7 @@ def last_rank(depth: LastRank, dcg: DCG) -> float:
     whole = isinstance(depth, (int, np.integer)) and not isinstance(depth, bool)
     if not whole or depth < 1:
         allowed = 'a positive integer, "dcg" (the DCG\'s own depth), nor None (all ranks)'
-        kind = InputError if whole or isinstance(depth, str) else InputTypeError
-        raise kind(f"depth={depth!r} is neither {allowed}")
+        raise InputError(f"depth={depth!r} is neither {allowed}")
     return int(depth)
 
 

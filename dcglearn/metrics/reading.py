@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import Floats, InputError, InputTypeError, PathLike, errors_in
+from dcglearn.foundation.validation import Floats, InputError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.names import LIST_UTILITIES, NAMES, MetricName, is_metric_name, metric_name
@@ -124,7 +124,7 @@ def metric_or_name(
     if isinstance(metric, (*accept, MetricName)):
         return metric
     if hasattr(metric, "dcg_"):
-        raise InputTypeError(f"{name} is a learner; give the DCG that it learned, its dcg_")
+        raise InputError(f"{name} is a learner; give the DCG that it learned, its dcg_")
     if not isinstance(metric, (str, os.PathLike)):
         if Utility in accept and (isinstance(metric, Sequence) or hasattr(metric, "__array__")):
             with errors_in(name):
@@ -164,7 +164,7 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
         return metric.utility.weights
     if isinstance(metric, Utility):
         return metric.weights
-    raise InputTypeError(
+    raise InputError(
         f"{name} is a list utility, whose values are no sums over positions: certificates and "
         "similarity are only true of a DCG (disagreement takes both)"
     )
@@ -247,11 +247,11 @@ def _refuse(kind: type, accept: Sequence[type], name: str) -> NoReturn:
     """Raise InputError for a metric, or another object, of a kind that is not accepted."""
     given = f"{name} is {'an' if kind.__name__[0] in 'AEIaei' else 'a'} {kind.__name__}"
     if issubclass(kind, METRICS) and tuple(accept) == ONLY_DCG:
-        raise InputTypeError(
+        raise InputError(
             f"{given}, no sum of gains times discounts; what is asked for is only true of a DCG"
         )
     kinds = " or ".join(f"a {kind.__name__}" for kind in accept)
-    raise InputTypeError(f"{given}; give {kinds}, its file, or a name such as exponential-log2@10")
+    raise InputError(f"{given}; give {kinds}, its file, or a name such as exponential-log2@10")
 
 
 def metric_in_use(

@@ -17,7 +17,6 @@ from dcglearn.foundation.plain_text import aligned, names_in, nearest
 from dcglearn.foundation.validation import (
     Fields,
     InputError,
-    InputTypeError,
     PathLike,
     PolarsFrame,
     errors_in,
@@ -156,7 +155,7 @@ class SavedMetric(Shown):
             if texts is None:
                 continue
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-                raise InputTypeError(f"{name} must be a list of texts, not {texts!r}")
+                raise InputError(f"{name} must be a list of texts, not {texts!r}")
             object.__setattr__(self, name, tuple(texts))
         if self.grade_names is not None and len(self.grade_names) != self.n_grades:
             raise InputError(f"{len(self.grade_names)} grade names for {self.n_grades} grades")

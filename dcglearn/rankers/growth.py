@@ -12,7 +12,7 @@ import numpy as np
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import at_most
-from dcglearn.foundation.validation import Fields, Floats, InputError, InputTypeError
+from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.losses import Regression
 from dcglearn.losses.descent import descent
 from dcglearn.losses.objective import Lambdas
@@ -143,7 +143,7 @@ def check_names(names: Collection[str], own: Collection[str]) -> None:
     known = set(lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()) - set(OWN_NAMES)
     for name in names:
         if name not in known:
-            raise InputTypeError(
+            raise InputError(
                 f"{name} is neither a parameter of BoostedRanker nor the main name of one that "
                 f"LightGBM takes from it{nearest(name, sorted(known | {*own}))}"
             )

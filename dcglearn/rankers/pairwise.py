@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from dcglearn.foundation.validation import Fields, Floats, InputError, InputTypeError
+from dcglearn.foundation.validation import Fields, Floats, InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import MetricLike
 from dcglearn.rankers.linear_model import RidgeRanker
@@ -60,7 +60,7 @@ class PairwiseRanker(Ranker):
     def _check_parameters(self) -> None:
         learner = self.learner
         if learner is not None and (isinstance(learner, type) or not hasattr(learner, "fit")):
-            raise InputTypeError(
+            raise InputError(
                 f"learner={learner!r} is no classifier: give one of scikit-learn, or None"
             )
         self._check_whole("n_rounds")

@@ -18,7 +18,6 @@ from dcglearn.foundation.validation import (
     Floats,
     Grades,
     InputError,
-    InputTypeError,
     Integers,
     first_place,
     frozen,
@@ -240,11 +239,10 @@ def checked_features(
     kinds = {"accept_sparse": "csr", "dtype": np.float64}
     try:
         table = check_array(features, **kinds, ensure_all_finite=False, ensure_min_samples=0)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         expected = "features must be numbers in a table of shape (documents, features)"
-        kind = InputTypeError if isinstance(error, TypeError) else InputError
         problem = " ".join(str(error).split())
-        raise kind(f"{expected}: {problem}") from error
+        raise InputError(f"{expected}: {problem}") from error
 
     problem = (
         f"is not a finite number up to {LARGEST_FEATURE:g}; scale the features before training"

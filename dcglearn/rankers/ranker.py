@@ -15,7 +15,6 @@ from dcglearn.foundation.validation import (
     Fields,
     Floats,
     InputError,
-    InputTypeError,
     PathLike,
     errors_in,
     whole_number,
@@ -108,7 +107,7 @@ class Ranker(BaseEstimator):
         if loss is None:
             loss = self._default_loss(DCG.standard(queries.n_grades or 1, 10))
         if not isinstance(loss, Objective):
-            raise InputTypeError(
+            raise InputError(
                 f"loss={loss!r} is no loss; give one of dcglearn.losses, such as "
                 f"{self._default_loss.__name__}(dcg)"
             )

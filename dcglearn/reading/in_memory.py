@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import InputTypeError, PathLike, is_frame, is_records
+from dcglearn.foundation.validation import InputError, PathLike, is_frame, is_records
 from dcglearn.reading.preferences import Preferences
 
 Log: TypeAlias = Preferences | ArrayLike | PathLike
@@ -21,7 +21,7 @@ def as_preferences(
     is refused if it seems to be upside down, unless it is taken `as_is`.
     """
     if hasattr(log, "to_delayed"):
-        raise InputTypeError(
+        raise InputError(
             "a Dask dataframe is read by the workers of a learner's engine=; without one, give "
             "what its compute() returns"
         )

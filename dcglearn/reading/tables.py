@@ -23,7 +23,6 @@ from dcglearn.foundation.validation import (
     Fields,
     Indices,
     InputError,
-    InputTypeError,
     PathLike,
     is_frame,
     suffix_among,
@@ -121,7 +120,7 @@ def table_of_bytes(name: str, data: bytes) -> Table:
 
 def files_of(paths: Any) -> list[str]:
     """Return the files that paths, folders and patterns name, each once, without hidden ones."""
-    if str(paths) == "-":
+    if str(paths) == "-" or paths == ["-"]:
         return ["-"]
     shown = [path for path in expand_paths(paths) if not Path(path).name.startswith((".", "~$"))]
     # Path.resolve fails at a circle of links
@@ -193,7 +192,7 @@ def _tables(data: Any) -> Iterator[Table]:
         name = "the records"
         yield without_blank_rows(name, _records(name, data))
     else:
-        raise InputTypeError(
+        raise InputError(
             f"a {type(data).__name__} is no table: give a path, a data frame or dictionaries; "
             "see the recipe 'Tuples'"
         )

@@ -1,7 +1,6 @@
 """The command line as a person uses it: in a process of its own."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.cli.outputs import refuse_overwriting
 from dcglearn.metrics.dcg import DCG
 from tests.makers import refused, simulated_log, write_lines, write_trec
 
@@ -59,10 +57,10 @@ def test_learn_writes_a_metric_that_loads_and_says_six_sentences(dcglearn, log, 
     assert "name the worse" in full and "band of all at once" in full
 
 
-@pytest.mark.parametrize("suffix", [".html", ".MD", ".csv", ".pdf", ".xlsx", ".json.gz"])
+@pytest.mark.parametrize("suffix", [".html", ".MD", ".csv", ".pdf", ".metric", ".json.gz"])
 def test_a_metric_is_not_written_by_the_name_of_a_report(misuse, log, here, suffix):
     output = here / f"dcg{suffix}"
-    misuse(f"{output}: -o holds the metric as JSON; `dcglearn audit", "learn", log, "-o", output)
+    misuse(f"{output}: metrics are not written as", "learn", log, "-o", output)
 
 
 def test_a_log_that_tells_nothing_leaves_no_metric(dcglearn, tmp_path):
@@ -107,12 +105,12 @@ def test_show_prints_tables_json_and_pictures(dcglearn, log, tmp_path):
 BAD = {
     "learn": "Missing argument",
     "learn nothing.jsonl": "nothing.jsonl",
-    "learn LOG --method qp --C 0": "give a positive number, or auto",
-    "learn LOG --method qp --C much": "give a positive number, or auto",
+    "learn LOG --method qp --C 0": "C=0.0 must be a finite number above 0",
+    "learn LOG --method qp --C much": "Invalid value for '--C': could not convert",
     "learn LOG --C 1": "--C goes with --method qp",
     "learn LOG --method qp --llm LOG": "--llm goes with --method dcg",
     "learn LOG --method qp-log": "margins or strengths",
-    "learn LOG --bands 1": "--bands 1: give 2 or more",
+    "learn LOG --bands 1": "give 2 or more",
     "learn LOG --metric best": "neither a file nor GAIN-DISCOUNT",
     "learn LOG --grades 2": "the grade 2, outside 0..1",
     "learn LOG -o /nowhere/dcg.json": "does not exist",
@@ -120,7 +118,7 @@ BAD = {
     "ask": "nothing to choose from",
     "ask nothing.jsonl": "nothing.jsonl",
     "ask LOG --log LOG": "nothing is left",
-    "ask LOG --model m": "prompts are written to a file",
+    "ask LOG --model m": "--model goes with -o prompts.jsonl",
     "ask LOG -o page.html --model m": "--model goes with -o prompts.jsonl",
     "ask LOG --pages 2": "go with -o page.html",
     "ask LOG -o page.html --redundancy 2": "a page holds each pair once",
@@ -137,8 +135,8 @@ def test_bad_calls_end_with_status_2_and_say_why(misuse, log, here):
         assert err.splitlines()[-1].startswith("dcglearn: ")
 
 
-def test_a_metric_takes_any_other_name(dcglearn, log, here):
-    for name in ("dcg", "dcg.metric", "dcg.JSON"):
+def test_a_metric_is_json_with_or_without_a_suffix(dcglearn, log, here):
+    for name in ("dcg", "dcg.JSON"):
         assert dcglearn("learn", log, "-o", name, *BY_QP)[0] == 0
         assert DCG.load(name).depth == 10
 
@@ -211,7 +209,7 @@ class TestAsAProcess:
 
     def test_version_and_no_arguments(self):
         version = run(f"{sys.executable} -m dcglearn --version").stdout
-        assert version.startswith("dcglearn 0.") and version.count("\n") == 5
+        assert version.startswith("dcglearn 0.") and version.count("\n") == 1
         assert version == run(f"{DCGLEARN} --version").stdout
         alone = run(DCGLEARN)
         assert "Usage" in alone.stdout + alone.stderr
@@ -226,11 +224,6 @@ class TestAsAProcess:
         simulated_log(20000).save(tmp_path / "log.jsonl")
         done = run(f"{DCGLEARN} convert {tmp_path / 'log.jsonl'} | head -n 1")
         assert (len(done.stdout.splitlines()), done.stderr) == (1, "winners: a (20,000)\n")
-
-    @pytest.mark.posix
-    def test_a_closed_standard_output_is_an_error(self):
-        done = run(f"{DCGLEARN} show linear-log2@10 >&-")
-        assert done.returncode == 1 and "standard output is closed; redirect it" in done.stderr
 
     @pytest.mark.posix
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -267,9 +260,7 @@ class TestPicturesComeLast:
         assert picture.exists()
         assert dcglearn("show", tmp_path / "dcg.json", "--plot", picture, "--force")[0] == 0
 
-    @pytest.mark.parametrize(
-        "error", [ValueError("no glyph"), OSError(28, "No space left on device"), MemoryError()]
-    )
+    @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), MemoryError()])
     def test_a_picture_that_fails_loses_nothing(self, dcglearn, log, here, monkeypatch, error):
         from matplotlib.figure import Figure
 
@@ -291,7 +282,7 @@ class TestPicturesComeLast:
         ):
             status, out, err = dcglearn(*command, "--plot", "x.png")
             assert status == 2
-            assert "x.png: " in err and "complete" in err
+            assert "dcglearn: x.png: not written" in err or "not enough memory" in err
             assert Path(name).exists() and (name or out)
         assert DCG.load("dcg.json")
         assert not [
@@ -299,40 +290,19 @@ class TestPicturesComeLast:
         ]
 
 
-@pytest.mark.posix
-def test_an_input_is_no_output(here):
-    Path("logs").mkdir()
-    for name in ("log.jsonl", "logs/part.parquet", "dcg.json"):
-        Path(name).write_text("x")
-    Path("link").symlink_to("log.jsonl")
-    os.link("log.jsonl", "hard")
-    for output, read in (
-        ("log.jsonl", ["log.jsonl"]),
-        ("link", ["none", "log.jsonl"]),
-        ("hard", ["-", "log.jsonl"]),
-        ("logs/part.parquet", ["logs"]),
-        ("logs/part.parquet", ["logs/*.parquet"]),
-    ):
-        refused("is an input of this command; name another", refuse_overwriting, [output], read)
-    refuse_overwriting(
-        ["dcg.json", "none", "/dev/null"], ["log.jsonl", "logs", "exponential-log2", "-"]
-    )
-
-
 def test_an_input_is_never_overwritten(misuse, log, here):
     qrels = here / "qrels.txt"
     qrels.write_text("1 0 D1 1\n")
-    asked = here / "asked.pairs.jsonl"
-    asked.write_text(GOOD)
-    kept = {path: path.read_bytes() for path in (log, qrels, asked)}
+    Path("link").symlink_to(log)
+    kept = {path: path.read_bytes() for path in (log, qrels)}
     for command in (
-        ["learn", log, "-o", "log.jsonl"],
+        ["learn", log, "-o", "link"],
+        ["audit", log, "--labels", "x=page.html", "-o", "page.html"],
         ["ask", "--log", log, "-o", log],
-        ["ask", "asked.pairs.jsonl", "--model", "m", "-o", "asked.jsonl"],
         ["evaluate", qrels, qrels, "--output", qrels],
         ["rank", "model", qrels, "-o", qrels],
     ):
-        misuse("is an input of this command", *command, "--force")
+        misuse("is named twice; give each output a file of its own", *command, "--force")
     same = ("gate", qrels, qrels, qrels, "-o", "same.json", "--junit", "same.json", "--force")
-    misuse("same.json is named for two outputs", *same)
+    misuse("same.json is named twice", *same)
     assert kept == {path: path.read_bytes() for path in kept}

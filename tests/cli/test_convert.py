@@ -57,7 +57,7 @@ def test_a_log_is_not_written_by_a_name_that_it_could_not_be_read_by(
     misuse, tmp_path, command, name
 ):
     words = (command, "missing.jsonl", "-o", tmp_path / name)
-    misuse("give .jsonl, .ndjson, .json, .parquet", *words)
+    misuse(".jsonl, .ndjson, .json, .parquet", *words)
     assert not (tmp_path / name).exists()
 
 

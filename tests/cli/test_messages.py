@@ -25,12 +25,13 @@ from dcglearn.cli.messages import as_options
     ],
 )
 def test_keywords_become_options(message, words):
-    assert as_options(message) == words
+    taken = "columns winner_words scale grades sides as_is unjudged ties"
+    assert as_options(message, taken.split()) == words
 
 
-def test_an_option_that_convert_alone_has_is_named_with_it():
+def test_an_option_that_the_command_has_not_is_named_with_convert():
     message = "winner_words={'x': '?'} says; n_grades=5; pad=True fills"
-    assert as_options(message, "learn") == (
+    assert as_options(message, ["grades"]) == (
         "convert --winner-words 'x=?' says; --grades 5; pad=True fills"
     )
-    assert as_options(message, "convert") == "--winner-words 'x=?' says; n_grades=5; pad=True fills"
+    assert as_options("n_grades=5", ["winner_words"]) == "n_grades=5"

@@ -2,7 +2,6 @@
 agree.
 """
 
-import io
 import json
 import os
 import shlex
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.cli.terminal import Escaped
 from dcglearn.foundation.plain_text import escaped, number_of, one_line
 from dcglearn.reading.read import REASONS
 from tests.makers import COMMAND
@@ -94,14 +92,13 @@ def test_a_terminal_sees_what_a_pipe_does(dcglearn, inputs, monkeypatch, command
     assert dcglearn(*words)[:2] == (expected, piped)
 
 
-def test_progress_moves_the_cursor_and_nothing_else_does():
-    stream = io.StringIO()
-    Escaped(stream, progress=True).writelines(["\r50% \r", "\n\x1b[A", "\x1b[A\x1b[2J", "plain\n"])
-    assert stream.getvalue() == "\r50% \\r\n\x1b[A\\x1b[A\\x1b[2Jplain\n"
-    ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    Escaped(ascii_only).write("größer\ud800")
-    ascii_only.flush()
-    assert ascii_only.buffer.getvalue() == rb"gr\xf6\xdfer\ud800"
+def test_an_encoding_that_lacks_letters_escapes_them(inputs):
+    run = (inputs / "a.txt").read_text().replace(" a\n", " größer№\n")
+    (inputs / "größer.txt").write_text(run, encoding="utf-8")
+    words = shlex.join([*COMMAND, "evaluate", "qrels.txt", "größer.txt", "-q"])
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(words, shell=True, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0 and b"gr\xf6\xdfer\\u2116" in done.stdout, done.stderr
     assert one_line("a\tb\nc\r") == r"a\tb\nc\r"
 
 
@@ -179,7 +176,6 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(inputs, tmp_path_f
             "dcglearn: standard input is closed; name a file, or redirect",
         ),
         ("show no.json", "2>&-", 2, ""),
-        ("show linear-log2@3", ">&-", 1, "dcglearn: standard output is closed; redirect it"),
     ],
 )
 def test_a_closed_stream_ends_in_a_sentence(inputs, words, closed, status, said):

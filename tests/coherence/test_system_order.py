@@ -464,7 +464,7 @@ class TestOnTheCommandLine:
         found = json.loads((tmp_path / "verdict.json").read_text())
         assert "coherent" in found["coherence"] and "exact" in found["disagreement"]
         for arguments, complaint in (
-            ((*names, "--documents", "4,high"), "whole numbers"),
+            ((*names, "--documents", "4,high"), "Invalid value for '--documents'"),
             (("linear-log2", "nothing"), "neither a file"),
         ):
             misuse(complaint, "coherence", *arguments)

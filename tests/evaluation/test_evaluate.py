@@ -718,7 +718,7 @@ def test_flat_arrays_in_one_line():
     [
         ({"qid": None}, "nothing says which are of one query: give qid"),
         ({"qid": "nDCG@10"}, "expected one label per document"),
-        ({"qid": [2, 1]}, r"these look like group sizes: give np.repeat"),
+        ({"qid": [2, 1]}, r"of group sizes give np.repeat"),
         ({"qid": [1, 1, np.nan]}, r"qid\[2\] is a missing value"),
         ({"qid": pl.Series(["x", None, "y"])}, r"qid\[1\] is a missing value"),
         ({"qid": np.array(["x", "y", np.nan], dtype=object)}, r"qid\[2\] is a missing value"),

@@ -215,14 +215,13 @@ def test_exit_status(dcglearn, files):
     assert few[0] == 3 and few[1].startswith("Unknown: ")
 
 
-def test_runs_without_a_judged_topic_decide_nothing(dcglearn, files, tmp_path):
+def test_a_run_without_a_judged_topic_is_bad_input(misuse, files, tmp_path):
     gate, options = files
     text = (tmp_path / "old.txt").read_text().replace("q", "x").replace(" old\n", " other\n")
     (tmp_path / "other.txt").write_text(text)
-    status, out, err = dcglearn(*gate, "other.txt", *options)
-    assert (status, err) == (3, "")
-    assert out.startswith("Unknown: run other has no query of the 30 that are judged: do the names")
-    assert dcglearn("compare", *gate[1:], "other.txt")[0] == 2
+    message = "run other has no query of the 30 that are judged: do the names"
+    misuse(message, *gate, "other.txt", *options)
+    misuse(message, "compare", *gate[1:], "other.txt")
 
 
 def test_runs_that_share_no_topic_decide_nothing(dcglearn, files):

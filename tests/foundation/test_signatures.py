@@ -78,7 +78,7 @@ def test_no_signature_is_a_wall_of_types():
 def test_readers_show_their_options():
     parameters = inspect.signature(dl.read_preferences).parameters
     assert parameters.keys() >= {*JudgementOptions.__annotations__, "as_is", "skip_bad"}
-    assert parameters["pad"].default is False and parameters["depth"].default is None
+    assert parameters["pad"].default is None and parameters["depth"].default is None
 
 
 def test_comparisons_show_the_options_of_evaluate():
@@ -120,9 +120,8 @@ TRUTH = dl.simulate.ground_truth("D1")
     ],
 )
 def test_an_unknown_keyword_is_answered_with_the_nearest(call, nearest):
-    with pytest.raises(InputError, match=f"; the nearest is {nearest}$") as caught:
+    with pytest.raises(InputError, match=f"; the nearest is {nearest}$"):
         call()
-    assert isinstance(caught.value, TypeError)
 
 
 def test_an_unknown_parameter_of_lightgbm_is_answered_with_the_nearest():

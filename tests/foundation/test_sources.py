@@ -60,7 +60,7 @@ def test_parquet_in_zstd_is_read(tmp_path):
 @pytest.mark.posix
 @table("device", ["/dev/zero", "/dev/null"])
 def test_devices_are_refused(device):
-    refused("is a device; name a file, or - for standard input", read_bytes, device)
+    refused("is a folder or a device; name a file, or - for standard", read_bytes, device)
 
 
 @pytest.mark.posix

@@ -32,6 +32,7 @@ from dcglearn.rankers.trees import BoostedRanker
 from dcglearn.reading.read import read_preferences, read_ratings
 from tests.hostile import referees
 from tests.hostile.referees import Refused
+from tests.makers import forget_command
 
 
 @dataclass(frozen=True)
@@ -254,6 +255,7 @@ def run_command(words: list[str]) -> str:
         status = end.code or 0
     finally:
         sys.argv = before
+        forget_command()
     assert status in (0, 2), f"status {status}: {err.getvalue()[-500:]}"
     for text in (out.getvalue(), err.getvalue()):
         assert escaped(text) == text, "a control character was printed"

@@ -231,9 +231,8 @@ def test_a_page_is_ascii_and_asks_for_nothing():
         ("-o p.html --qrels qrels.txt", "give a file of CANDIDATES, or two runs and --qrels"),
         ("-o p.jsonl --pages 2", "--pages, --redundancy and --checks go with -o page.html"),
         ("-o p.jsonl --checks 0.1", "--checks go with -o page.html"),
-        ("-o p.jsonl --documents docs.jsonl", "for pages and prompts, not for a table"),
-        ("-o p.parquet --model m", "p.parquet"),
-        ("--model m", "prompts are written to a file"),
+        ("-o p.parquet --model m", "--model goes with -o prompts.jsonl"),
+        ("--model m", "--model goes with -o prompts.jsonl"),
         ("-o p.csv", "p.csv"),
     ],
 )

@@ -62,10 +62,8 @@ def test_every_column_needs_a_value_a_pair(name):
 
 
 def test_an_unknown_column_is_refused():
-    with pytest.raises(
-        TypeError, match=r"no column 'wieght', but id, query, rater.*; the nearest is weight"
-    ):
-        Preferences([[1, 0]], [[0, 1]], wieght=[1])
+    message = r"no column 'wieght', but id, query, rater.*; the nearest is weight"
+    refused(message, Preferences, [[1, 0]], [[0, 1]], wieght=[1])
 
 
 def meanings():
@@ -93,4 +91,3 @@ def test_the_docstring_of_a_log_is_written_out_and_has_every_column():
     for function in (Preferences, Preferences.from_documents):
         parameters = inspect.signature(function).parameters
         assert [*parameters][-len(COLUMNS) :] == list(COLUMNS)
-        assert {parameters[name].annotation for name in COLUMNS} == {"ArrayLike | None"}

@@ -135,7 +135,7 @@ NO_METRIC = (
         ("no/linear-log2", "no/linear-log2 does not exist; check the name"),
         ("linear-log2/", "linear-log2/ does not exist; check the name"),
         (Path("linear-log2"), "linear-log2 does not exist; check the name"),
-        ("/", "/ is a folder; name a file"),
+        ("/", "/ is a folder or a device; name a file"),
         ("../linear\0.json", "cannot be the name of a file"),
         ("\ud800.json", "cannot be the name of a file"),
         ("a" * 5000 + ".json", "cannot be read"),

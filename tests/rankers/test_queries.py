@@ -33,7 +33,7 @@ class TestQueries:
         assert_refused(
             lambda **change: Queries(**{**good, **change}),
             [
-                ({"qid": [2, 1]}, "look like group sizes"),
+                ({"qid": [2, 1]}, "of group sizes give np.repeat"),
                 ({"qid": [1, 2, 1]}, r"qid\[2\] = 1: this query appears again.*sort"),
                 ({"qid": None}, "qid is missing"),
                 ({"qid": [1.0, np.nan, 2.0]}, r"qid\[1\] is a missing value"),

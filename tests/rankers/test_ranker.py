@@ -144,7 +144,7 @@ class TestBadInput:
     @table(
         ("change", "message"),
         [
-            ({"qid": np.array([2, 2])}, "look like group sizes"),
+            ({"qid": np.array([2, 2])}, "of group sizes give np.repeat"),
             ({"qid": np.array([1, 2, 1, 2])}, "keep the documents of a query together"),
             ({"qid": None}, "qid is missing"),
             ({"y": None}, "requires y to be passed"),

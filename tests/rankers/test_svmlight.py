@@ -78,7 +78,7 @@ class TestReading:
         for name, message in (
             ("bad.gz", "truncated or damaged"),
             ("none.svm", "none.svm does not exist; check the name"),
-            ("", "is a folder; name a file"),
+            ("", "is a folder or a device; name a file"),
         ):
             refused(message, read_queries, tmp_path / name)
 

@@ -443,8 +443,7 @@ def test_impossible_settings_are_refused(call, message):
 
 
 def test_an_unknown_option_is_refused():
-    with pytest.raises(TypeError, match="flips"):
-        sim.preference_pairs(D1, 5, flips=2)
+    refused("flips", sim.preference_pairs, D1, 5, flips=2)
 
 
 @table(("error", "side", "consistency"), [(0, 0, 1), (0.2, 0, 1), (0.2, 0, 0), (0.1, 0.3, 0.5)])

@@ -229,16 +229,9 @@ def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglear
     report = llm_report(people, DCGLearner(llm="machine.jsonl").fit(people))
     assert 0 < report.weight < 0.5 and report.notes[0][1:] in out
     misuse("--llm goes with --method dcg", *words, "--method", "qp")
-    misuse("machine.jsonl is an input of this command", *words, "-o", "machine.jsonl", "--force")
-    misuse(
-        "--llm is read on people's scale, 0 to 5",
-        "learn",
-        "human.jsonl",
-        "--grades",
-        "6",
-        "--llm",
-        wide(here),
-    )
+    misuse("machine.jsonl: metrics are not written as .jsonl", *words, "-o", "machine.jsonl")
+    beyond = "wide.jsonl, row 1: a holds the grade 6, outside 0..5"
+    misuse(beyond, "learn", "human.jsonl", "--grades", "6", "--llm", wide(here))
 
 
 def test_questions_are_of_the_machines_pairs_where_no_others_are_given(
