@@ -13,10 +13,10 @@ INLINE double shortfall(const int8_t *restrict first, const int8_t *restrict sec
 }
 
 /* Set `totals` to sum v xi^2 and sum v xi m of the pairs from `start` to `stop`; add v xi d to
- * `moment`, (K, W), and v d d^T to `curvature`, (K W, K W), on the diagonal and below, both of the
- * pairs that fall short. At positions whose codes differ, d has the entries sign at the
+ * `moment`, (K, W), and, if `curved`, v d d^T to `curvature`, (K W, K W), on the diagonal and below,
+ * both of the pairs that fall short. At positions whose codes differ, d has the entries sign at the
  * lower and -sign at the higher one; `lows`, `highs` and `signs`, (K,), are memory for these. */
-EXPORT void add_pairs(i64 start, i64 stop, i64 depth, i64 width, i64 margin_varies,
+EXPORT void add_pairs(i64 start, i64 stop, i64 depth, i64 width, i64 curved, i64 margin_varies,
                       i64 weight_varies, const int8_t *firsts, const int8_t *seconds,
                       const double *margins, const double *weights, const double *flat,
                       double *totals, double *moment, double *curvature, i64 *lows, i64 *highs,
@@ -43,7 +43,7 @@ EXPORT void add_pairs(i64 start, i64 stop, i64 depth, i64 width, i64 margin_vari
         }
 
         /* products of two entries */
-        for (i64 a = 0; a < n; a++) {
+        for (i64 a = 0; curved && a < n; a++) {
             double *low = curvature + lows[a] * side, *high = curvature + highs[a] * side;
             const double signed_v = v * signs[a];
             for (i64 b = 0; b < a; b++) {

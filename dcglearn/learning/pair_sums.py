@@ -17,9 +17,9 @@ from dcglearn.kernels.library import function
 from dcglearn.logs.thinning import Weighted
 
 _add_pairs = function(
-    "add_pairs start stop depth width margins weights b[stop*depth] b[stop*depth] "
+    "add_pairs start stop depth width curved margins weights b[stop*depth] b[stop*depth] "
     "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[2]! f[depth,width]+ "
-    "f[depth,width,depth,width]+ l[depth]~ l[depth]~ f[depth]~"
+    "f[depth,curved*width,depth,curved*width]+ l[depth]~ l[depth]~ f[depth]~"
 )
 
 
@@ -28,7 +28,8 @@ class PairSums(AddedByField):
     """Sums over pairs at one W; parts add with ``+``.
 
     `loss` is ``sum v xi^2``, `slope` ``sum v xi m``, `moment` ``sum v xi d``, shape (K, L), and
-    `curvature` ``sum v d d^T`` over the pairs with ``xi > 0``, shape (K*L, K*L).
+    `curvature` ``sum v d d^T`` over the pairs with ``xi > 0``, shape (K*L, K*L), or (0, 0) if it
+    was not computed.
     """
 
     loss: float
@@ -57,11 +58,11 @@ class QPPairs(Weighted):
         """K."""
         return int(self.first.shape[1])
 
-    def evaluate(self, weights: Floats) -> PairSums:
+    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at the utility W, shape (K, L).
 
-        Linear in n, without temporary memory. Chunks depend on n alone and are added in order:
-        threads do not change a byte.
+        The `curvature` takes about ten times as long as the rest. Linear in n, without temporary
+        memory. Chunks depend on n alone and are added in order: threads do not change a byte.
         """
         # column g + 1 is for grade g, so that -1 gains 0
         table = np.hstack([np.zeros((self.depth, 1)), weights])
@@ -72,9 +73,9 @@ class QPPairs(Weighted):
         columns = *lists, self.margin, self.weight, table.ravel()
 
         def part(start: int, stop: int) -> PairSums:
-            sizes = start, stop, *table.shape
+            sizes = start, stop, *table.shape, int(curvature)
             (loss, slope), moment, below = _add_pairs(*sizes, *varies, *columns)
-            below = below[:, 1:, :, 1:].reshape(weights.size, weights.size)
+            below = below[:, 1:, :, 1:].reshape(2 * [curvature * weights.size])
             whole = below + np.tril(below, -1).T
             return PairSums(float(loss), float(slope), moment[:, 1:], whole)
 

@@ -74,7 +74,7 @@ def solve_cvxpy(
     if constraints is None:
         if monotone:
             weights = nearest_monotone(weights)  # an interior point is monotone to 1e-9 only
-        objective, gap = certificate(pairs.evaluate(weights), weights, C, monotone)
+        objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
     else:
         objective = float(problem.value)
         gap = abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)

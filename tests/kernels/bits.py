@@ -228,7 +228,7 @@ def add_steps(digests, rng):
 
 
 def add_pairs(digests, rng, case):
-    """Add sums of the QP over pairs."""
+    """Add sums of the QP over pairs, with and without the curvature."""
     first, second = case.lists
     n, depth = first.shape
     width = case.gains.shape[1] + 1
@@ -239,8 +239,9 @@ def add_pairs(digests, rng, case):
     given = first, second, margins, weights, flat
 
     for start, stop in ((0, n), (n // 3, n - n // 4)):
-        sizes = start, stop, depth, width
-        digests.add("add_pairs", *pair_sums._add_pairs(*sizes, *varies, *given))
+        for curved in (0, 1):
+            sizes = start, stop, depth, width, curved
+            digests.add("add_pairs", *pair_sums._add_pairs(*sizes, *varies, *given))
 
 
 def add_discounts(digests, rng):

@@ -12,8 +12,8 @@ from dcglearn.logs.visibility import encode
 ONE = np.ones(1)
 
 
-def pair_sums(first, second, margin, weight, weights):
-    return QPPairs(first, second, margin, weight).evaluate(weights)
+def pair_sums(first, second, margin, weight, weights, curvature=True):
+    return QPPairs(first, second, margin, weight).evaluate(weights, curvature)
 
 
 def twin(first, second, margin, weight, weights):
@@ -48,6 +48,14 @@ def test_equals_the_twin(problem):
     np.testing.assert_allclose([sums.loss, sums.slope], [loss, slope], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(sums.moment, moment, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(sums.curvature, curvature, rtol=1e-10, atol=1e-10)
+
+
+@given(problems())
+def test_without_curvature_the_rest_is_the_same(problem):
+    with_it, without = pair_sums(*problem), pair_sums(*problem, curvature=False)
+    assert without.curvature.size == 0
+    assert (with_it.loss, with_it.slope) == (without.loss, without.slope)
+    np.testing.assert_array_equal(with_it.moment, without.moment)
 
 
 def random_problem(n, seed=0):
