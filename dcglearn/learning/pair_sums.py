@@ -17,10 +17,20 @@ from dcglearn.kernels.library import function
 from dcglearn.logs.thinning import Weighted
 
 _add_pairs = function(
-    "add_pairs start stop depth width curved margins weights b[stop*depth] b[stop*depth] "
-    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[2]! f[depth,width]+ "
-    "f[depth,curved*width,depth,curved*width]+ l[depth]~ l[depth]~ f[depth]~"
+    "add_pairs start stop depth width counted block margins weights b[stop*depth] b[stop*depth] "
+    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[2]! f[depth*width**2] "
+    "f[counted*width**2] f[(counted>0)*depth*(depth-1)//2*width**4] f[work_of_pairs(depth,block)]~"
 )
+_add_wide_pairs = function(
+    "add_wide_pairs start stop depth width margins weights b[stop*depth] b[stop*depth] "
+    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[(depth*width)**2]"
+)
+
+BLOCK = 2048
+"""Pairs that are gathered before they are counted."""
+
+MAX_TABLE = 1 << 19
+"""Maximum entries of a chunk's table of joint counts; wider scales add each pair to the Hessian."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +71,66 @@ class QPPairs(Weighted):
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at the utility W, shape (K, L).
 
-        The `curvature` takes about ten times as long as the rest. Linear in n, without temporary
-        memory. Chunks depend on n alone and are added in order: threads do not change a byte.
+        The `curvature` takes about ten times as long as the rest. Linear in n; the only temporary
+        memory is one table of fixed size a chunk. Chunks depend on n alone and are added in order:
+        threads do not change a byte.
         """
+        n = len(self)
+        if n == 0:
+            size = weights.size if curvature else 0
+            return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
+
         # column g + 1 is for grade g, so that -1 gains 0
         table = np.hstack([np.zeros((self.depth, 1)), weights])
+        depth, width = table.shape
+        n_codes = width * width
+        n_joint = depth * (depth - 1) // 2
+
+        # the row of d of a code a * width + b holds +1 at a, -1 at b
+        unit = np.eye(width)
+        sign = (unit[:, None, :] - unit[None, :, :]).reshape(n_codes, width)
 
         # margins and weights are one for all pairs, or one a pair
         varies = int(len(self.margin) > 1), int(len(self.weight) > 1)
-        lists = map(np.ascontiguousarray, (self.first, self.second))
-        columns = *lists, self.margin, self.weight, table.ravel()
+        first, second = map(np.ascontiguousarray, (self.first, self.second))
+        columns = first, second, self.margin, self.weight, table.ravel()
 
         def part(start: int, stop: int) -> PairSums:
-            sizes = start, stop, *table.shape, int(curvature)
-            (loss, slope), moment, below = _add_pairs(*sizes, *varies, *columns)
-            below = below[:, 1:, :, 1:].reshape(2 * [curvature * weights.size])
-            whole = below + np.tril(below, -1).T
-            return PairSums(float(loss), float(slope), moment[:, 1:], whole)
+            # count the codes at each position and at pairs of positions
+            shortfalls = np.zeros((depth, n_codes))
+            counted = curvature and n_joint * n_codes**2 <= MAX_TABLE
+            single = np.zeros((depth if counted else 0, n_codes))
+            joint = np.zeros((n_joint if counted else 0, n_codes, n_codes))
+            sizes, sums = (start, stop, depth, width), (shortfalls, single, joint)
+            totals = _add_pairs(*sizes, len(single), BLOCK, *varies, *columns, *sums)
 
-        return sum_over_chunks(part, len(self))
+            # the Hessian, without the columns of unknown grades
+            hessian = np.zeros((0, 0))
+            if curvature:
+                if counted:
+                    both = _contract(single, joint, sign)
+                else:
+                    both = np.zeros((depth * width, depth * width))
+                    _add_wide_pairs(*sizes, *varies, *columns, both)
+                graded = np.arange(depth * width) % width > 0
+                hessian = both[np.ix_(graded, graded)]
+            return PairSums(float(totals[0]), float(totals[1]), (shortfalls @ sign)[:, 1:], hessian)
+
+        return sum_over_chunks(part, n)
+
+
+def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
+    """Return ``sum v d d^T`` from the counts of codes at one position and at pairs of positions."""
+    depth, width = len(single), sign.shape[1]
+
+    # blocks on the diagonal
+    blocks = np.zeros((depth, depth, width, width))
+    blocks[np.arange(depth), np.arange(depth)] = sign.T @ (single[:, :, None] * sign)
+
+    # and off it, which are symmetric
+    if depth > 1:
+        rows, columns = np.tril_indices(depth, -1)
+        between = sign.T @ joint @ sign
+        blocks[rows, columns] = between
+        blocks[columns, rows] = between.transpose(0, 2, 1)
+    return blocks.transpose(0, 2, 1, 3).reshape(depth * width, depth * width)

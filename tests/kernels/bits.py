@@ -30,6 +30,9 @@ RUN = 120
 
 LENGTHS = (0, 1, 2, 3, 7, 8, 9, 17, *range(RUN - 1, RUN + 2), *range(2 * RUN - 1, 2 * RUN + 2), 700)
 
+PAIR_BLOCKS = (1, 3, 64, pair_sums.BLOCK)
+"""Pairs that the kernel of the QP gathers before it counts them; the last is the package's own."""
+
 _elementary = function("elementary which n f[n] f[n]")
 _complementary_errors = function("complementary_errors n f[n] f[n]")
 
@@ -228,10 +231,11 @@ def add_steps(digests, rng):
 
 
 def add_pairs(digests, rng, case):
-    """Add sums of the QP over pairs, with and without the curvature."""
+    """Add sums of the QP over pairs, on scales that are counted and on those that are too wide."""
     first, second = case.lists
     n, depth = first.shape
-    width = case.gains.shape[1] + 1
+    width, n_joint = case.gains.shape[1] + 1, depth * (depth - 1) // 2
+    n_codes = width * width
     margins, weights = (pick(rng, (between(rng, 0.1, 2, n), np.array([1.0]))) for _ in range(2))
     varies = int(len(margins) > 1), int(len(weights) > 1)
     flat = between(rng, -1, 1, depth * width) * pick(rng, (0.1, 1.0))
@@ -239,9 +243,19 @@ def add_pairs(digests, rng, case):
     given = first, second, margins, weights, flat
 
     for start, stop in ((0, n), (n // 3, n - n // 4)):
-        for curved in (0, 1):
-            sizes = start, stop, depth, width, curved
-            digests.add("add_pairs", *pair_sums._add_pairs(*sizes, *varies, *given))
+        for block in PAIR_BLOCKS:
+            counted = depth if n_joint * n_codes**2 <= pair_sums.MAX_TABLE else 0
+            shapes = (depth, n_codes), (counted, n_codes)
+            shapes += ((n_joint if counted else 0, n_codes, n_codes),)
+            sums = [np.zeros(shape) for shape in shapes]
+            sizes = start, stop, depth, width, counted, block
+            totals = pair_sums._add_pairs(*sizes, *varies, *given, *sums)
+            digests.add("add_pairs", totals, *sums)
+
+        both = np.zeros((depth * width, depth * width))
+        sizes = start, stop, depth, width
+        pair_sums._add_wide_pairs(*sizes, *varies, *given, both)
+        digests.add("add_wide_pairs", both)
 
 
 def add_discounts(digests, rng):

@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 EXPECTED = {
     "add_judgements": "208408f725f14664",
-    "add_pairs": "e702b1f5cde43bd8",
+    "add_pairs": "23b01d57d6a73f04",
+    "add_wide_pairs": "acaa90d3bf37be87",
     "verdicts": "bdd4839fd448d583",
     "chances": "a76b23df5c0dacbb",
     "fill_points": "e51cb4f0ddbabd0e",

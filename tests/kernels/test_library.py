@@ -351,7 +351,7 @@ def test_a_prototype_checks_each_array_by_its_formula(letter):
 
 
 def test_a_prototype_names_the_type_of_the_result():
-    assert library.function("work_of_parameters depth p m -> n")(3, 5, 9) > 0
+    assert library.function("work_of_pairs depth block -> n")(3, 5) > 0
     value = library.function("inversions n l[n] f[n] l[n] f[n] -> #")
     keys, sizes = np.array([2, 1]), np.array([2.0, 3.0])
     assert value(2, keys, sizes, np.empty(2, np.int64), np.empty(2)) == 6.0
