@@ -19,6 +19,12 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+    # standard streams may be closed
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    if sys.stdout is None:
+        _end(1, "standard output is closed; redirect it to a file or to /dev/null")
     _run()
 
 

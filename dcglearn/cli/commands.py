@@ -64,7 +64,23 @@ COMMANDS: dict[str, dict[Any, str]] = {
 
 
 class Command(TyperCommand):
-    """A command that refuses outputs that cannot be written before it runs."""
+    """A command that refuses what cannot work before it runs.
+
+    That is an option of one value that is given again, and an output that cannot be written.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse options and arguments."""
+        given: Any = self.make_parser(ctx).parse_args(args=[*args])[2]
+        single = [
+            one
+            for one in given
+            if one.param_type_name == "option" and not (one.multiple or one.is_flag or one.count)
+        ]
+        for i, one in enumerate(single):
+            if one in single[:i]:
+                raise typer.BadParameter(f"{one.opts[-1]} is given twice, and takes one value")
+        return list(super().parse_args(ctx, args))
 
     def invoke(self, ctx: Any) -> None:
         """Check the outputs, and run the command."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -131,6 +132,18 @@ def convert(
     write_log(frame, output, f"{len(frame):,} lines, {most} positions")
 
 
+def _say_sides(table: Table, own: Mapping[str, str]) -> None:
+    """Print the columns that say which run stood where."""
+    from dcglearn.reading.columns import find
+    from dcglearn.reading.run_lists import LISTS
+
+    given = {role: name for role, name in own.items() if role in LISTS}
+    found = find(table.frame.columns, LISTS, given)
+    if found:
+        sides = [f"{role[-1]} is the run in the column {names[0]}" for role, names in found.items()]
+        say(f"columns: {', '.join(sides)}")
+
+
 def _with_documents(
     log: Any, qrels: str, run_a: str | None, run_b: str | None, options: Fields
 ) -> tuple[Table, Fields]:
@@ -144,6 +157,7 @@ def _with_documents(
         depth = options["depth"] or SHOWN
         frame = dl.io.with_runs(table, run_a, run_b, depth=depth, columns=own)
         table = replace(table, frame=frame)
+        _say_sides(table, own)
         read = {"query", "winner", "a", "b", "system_a", "system_b"}
         own = {role: name for role, name in own.items() if role not in read}
 

@@ -32,6 +32,8 @@ from dcglearn.foundation.finding import FORMS, Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import Fields, InputError, suffix_among
 from dcglearn.plots import forest_figure
+from dcglearn.reading.columns import own_columns
+from dcglearn.reading.judgements import Judgements, read_judgements
 from dcglearn.reading.runs import read_both
 
 Judged = Annotated[
@@ -133,9 +135,8 @@ def compare(
     """
     settings = _settings(raw, ties, unjudged)
     read = read_both(qrels, runs, columns=joined(columns), n_grades=grades)
-    compared = compare_systems(
-        *read, metric, baseline=baseline, level=level, llm=llm_qrels, **settings
-    )
+    llm = _of_llm(llm_qrels, columns, grades)
+    compared = compare_systems(*read, metric, baseline=baseline, level=level, llm=llm, **settings)
 
     # ranks are of people's judgements alone, and orders of several metrics
     results: dict[str, Finding] = {"comparison": compared}
@@ -193,7 +194,8 @@ def gate(
     """
     settings = _settings(raw, ties, unjudged)
     read = read_both(qrels, runs, columns=joined(columns), n_grades=grades)
-    compared = compare_systems(*read, metric, level=level, llm=llm_qrels, **settings)
+    llm = _of_llm(llm_qrels, columns, grades)
+    compared = compare_systems(*read, metric, level=level, llm=llm, **settings)
 
     # the decision, and what it rests on
     decision = compared.gate(min_difference, rule, at_least)
@@ -206,6 +208,14 @@ def gate(
     if junit is not None:
         write_text(decision.to_junit(), junit)
     raise typer.Exit(decision.status)
+
+
+def _of_llm(path: str | None, columns: list[str], grades: int | None) -> Judgements | None:
+    """Return an LLM's judgements, to which not all columns belong, if there are any."""
+    if path is None:
+        return None
+    own = own_columns(joined(columns), is_shared=True)
+    return read_judgements(path, n_grades=grades, columns=own)
 
 
 def _settings(raw: bool, ties: str, unjudged: str) -> Fields:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import shlex
@@ -30,9 +31,11 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.outputs import save, say, write_figure
 from dcglearn.cli.reading import read_llms, read_log
+from dcglearn.foundation.inputs import expand_paths, read_bytes
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
+from dcglearn.metrics.textbook import is_metric_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -166,10 +169,10 @@ def audit(
     if labels:
         result = _graders_compared(log, labels, metric, columns, seed)
 
-    # or read the log and audit; the page says by what command it was made
+    # or read the log and audit
     else:
         judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
-        made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
+        made = _made([*log, *run, *llm, qrels, metric if is_metric_file(metric) else None])
 
         # what was read is said by now
         result = dl.audit(
@@ -187,6 +190,15 @@ def audit(
     if output is not None:
         save(result, output)
     say(str(result), err=False)
+
+
+def _made(files: list[str | None]) -> dict[str, str]:
+    """Return how a page was made: the command, and the digest of every file."""
+    made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
+    for file in expand_paths([*filter(None, files)]):
+        if str(file) != "-":
+            made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
+    return made
 
 
 def _graders_compared(

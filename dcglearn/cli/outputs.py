@@ -93,6 +93,11 @@ def write_log(frame: PolarsFrame, output: Path | None, contents: str) -> None:
 
 def write_figure(draw: Callable[[], Figure], plot: Path | None) -> None:
     """Draw a figure if one is asked for, save it and say so; a command's last step."""
-    if plot is not None:
+    if plot is None:
+        return
+    try:
         save_figure(draw(), plot)
-        say(f"wrote: {plot}")
+    except (ValueError, RuntimeError, MemoryError) as error:  # matplotlib's own, too
+        why = str(error) or repr(error)
+        raise InputError(f"no picture: {why}; the results without it are complete") from error
+    say(f"wrote: {plot}")

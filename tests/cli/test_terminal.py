@@ -176,6 +176,7 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(inputs, tmp_path_f
             "dcglearn: standard input is closed; name a file, or redirect",
         ),
         ("show no.json", "2>&-", 2, ""),
+        ("show linear-log2@3", ">&-", 1, "dcglearn: standard output is closed; redirect it"),
     ],
 )
 def test_a_closed_stream_ends_in_a_sentence(inputs, words, closed, status, said):
