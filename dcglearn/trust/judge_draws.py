@@ -27,6 +27,10 @@ JUDGED = 6_000
 """Draws are from about so many judgements: of a log of twice as many from a sample by weight."""
 
 
+LEAST_LEFT = 1 / 3
+"""Least share of the variance between clusters that a fit is taken to leave."""
+
+
 def with_judges(fit: Fit, log: Preferences) -> Fit:
     """Return a fit whose metric knows its judges."""
     sample = log.thinned(SAMPLE)
@@ -111,26 +115,37 @@ def drawn(
 
 
 def dispersion(fit: Fit, cluster: Indices, random_state: int) -> float:
-    """Return how many times the slopes vary more by cluster than by judgement, at least 1.
+    """Return how many times curves vary more by cluster than by judgement, at least 1.
 
-    `cluster`, shape (n,), numbers the cluster of each judgement. Both variances are those of sums
-    over 64 random groups of clusters, in units of the curvature: the magnitude adjustment of
-    Ribatet, Cooley and Davison (2012).
+    `cluster`, shape (n,), numbers the cluster of each judgement. Both variances are those of the
+    changes of the curves, to first order, by 256 random groups of clusters, in units of their
+    covariance: the magnitude adjustment of Ribatet, Cooley and Davison (2012). A fit bends to the
+    few clusters that it is made of: with k free directions it takes about k / G of the variance
+    between G clusters (Bell and McCaffrey 2002), which is added here.
     """
     rng = np.random.default_rng(random_state)
-    n_groups = 64
+    n_groups = 256
 
-    # units in which the curvature is 1
-    values, vectors = np.linalg.eigh(fit.hessian)
-    root = vectors / np.sqrt(np.maximum(values, 1e-6 * values.max()))
+    # the directions of the curves in which their covariance is 1
+    inverse = np.linalg.pinv(fit.hessian)
+    curves = np.delete(np.arange(len(inverse)), fit.model.of_judges)
+    values, vectors = np.linalg.eigh(inverse[np.ix_(curves, curves)])
+    root = inverse[:, curves] @ (vectors / np.sqrt(np.maximum(values, 1e-6 * values.max())))
 
-    # variance of the total slope, by clusters and by judgements
+    # variance of the total change, by clusters and by judgements
     variances = []
     for of_judgement in (cluster, np.arange(len(cluster))):
         groups = rng.permutation(np.arange(of_judgement.max() + 1) % n_groups)
-        slopes = _slopes(fit, groups[of_judgement]) @ root
-        variances.append(float(len(slopes) * slopes.var(axis=0, ddof=1).sum()))
-    return max(variances[0] / variances[1], 1.0)
+        changes = _slopes(fit, groups[of_judgement]) @ root
+        variances.append(float(len(changes) * changes.var(axis=0, ddof=1).sum()))
+
+    # what the fit has taken of that between clusters; large ones count as several
+    size = np.bincount(cluster)
+    n_clusters = size.sum() ** 2 / (size @ size)
+    of_prior = fit.model.prior.at(fit.theta[None])[2][0]
+    n_free = np.trace(inverse @ (fit.hessian - of_prior))
+    left = max(1 - n_free / n_clusters, LEAST_LEFT)
+    return max(variances[0] / variances[1] / left, 1.0)
 
 
 def _slopes(fit: Fit, group: Indices) -> Floats:
