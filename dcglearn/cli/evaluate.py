@@ -32,7 +32,6 @@ from dcglearn.foundation.finding import FORMS, Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import Fields, InputError, suffix_among
 from dcglearn.plots import forest_figure
-from dcglearn.reading.columns import own_columns
 from dcglearn.reading.judgements import Judgements, read_judgements
 from dcglearn.reading.runs import read_both
 
@@ -214,6 +213,8 @@ def _of_llm(path: str | None, columns: list[str], grades: int | None) -> Judgeme
     """Return an LLM's judgements, to which not all columns belong, if there are any."""
     if path is None:
         return None
+    from dcglearn.reading.columns import own_columns
+
     own = own_columns(joined(columns), is_shared=True)
     return read_judgements(path, n_grades=grades, columns=own)
 

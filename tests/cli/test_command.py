@@ -105,7 +105,7 @@ WRONG = {
     "learn log.jsonl --somehow": "No such option: --somehow",
     "lern log.jsonl": "No such command 'lern'. Did you mean 'learn'",
     "learn log.jsonl --method robus": "Invalid value for '--method': 'robus' is not one of 'dcg'",
-    "learn log.csv --seed 1 --seed 2": "--seed is given twice, and takes one value",
+    "learn log.csv --seed 1 --seed 2": "Invalid value: --seed is given twice, and takes one value",
     "train a.svm -o m.json --objective approx": "--objective='approx': give one of approx-ndcg, ",
     "train a.svm -o m.json -p n_trees": "-p n_trees: give NAME=VALUE",
 }
