@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,17 +51,16 @@ class OwnNames:
         """Return the columns of a table by role."""
         return find(columns, contract, self.of_table(columns, contract))
 
-    def of_table(self, columns: Sequence[str], roles: Container[str]) -> Mapping[str, str]:
+    def of_table(self, columns: Sequence[str], roles: Contract) -> Mapping[str, str]:
         """Return the names for a table with these columns; of shared ones those that it has."""
         if not self.is_shared:
             return self.names
-        has = {*map(plain, columns)}
-        own = {
-            role: name
-            for role, name in self.names.items()
-            if role in roles and (not name or {*map(plain, name.split(".."))} <= has)
-        }
-        self.used |= own.keys()
+        has, own = {*map(plain, columns)}, {}
+        for word, name in self.names.items():
+            role = _role_called(word, roles)
+            if role in roles and (not name or {*map(plain, name.split(".."))} <= has):
+                own[role] = name
+                self.used.add(word)
         return own
 
     def check(self) -> None:
@@ -87,7 +86,10 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
     column; None stands for a reader that takes no such names. Raise InputError for a required
     column that is missing.
     """
-    can_name, own = own is not None, own or {}
+    can_name, given = own is not None, own or {}
+    own = {_role_called(word, contract): name for word, name in given.items()}
+    if len(own) < len(given):
+        raise InputError(f"columns= names two columns for one role: give {listed(own)} once each")
     unknown = next((role for role in own if role not in contract), None)
     if unknown is not None:
         raise InputError(
@@ -180,9 +182,20 @@ def _matching(names: Sequence[str], name: str) -> list[str]:
     return exact or [column for column in names if plain(column) == plain(name)]
 
 
+def _role_called(word: str, contract: Contract) -> str:
+    """Return the role that is called so, by its own name or by that of a column of it."""
+    roles = [role for role, about in contract.items() if plain(word) in _names(about)]
+    return roles[0] if word not in contract and len(roles) == 1 else word
+
+
+def _names(about: Role) -> list[str]:
+    """Return the accepted names of a role's column, in plain letters."""
+    return [plain(name) for name in about.names.split()]
+
+
 def _accepted(names: Sequence[str], role: str, about: Role) -> list[str]:
     """Return the column of an accepted name, or those of lists with a number for the position."""
-    accepted = [plain(name) for name in about.names.split()]
+    accepted = _names(about)
     its = [column for column in names if plain(column) in accepted]
     if about.first_counts:
         its = sorted(its, key=lambda column: accepted.index(plain(column)))[:1]

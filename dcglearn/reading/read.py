@@ -366,7 +366,8 @@ def judgements_of(
 
     # what would be misread, or should be known
     if not systems and "system_a" not in own:
-        refuse_named_sides(frame, winner, read.recognised.ignored, codes)
+        lists = [found[side][0] for side in ("a", "b") if read.scale.names and not found[side][1:]]
+        refuse_named_sides(frame, winner, [*read.recognised.ignored, *lists], codes)
     if swapped is None and "rater" in values:
         _remark_one_sided(values["rater"], codes, refusals)
     if len(systems) == 2:

@@ -10,13 +10,13 @@ import polars as pl
 
 from dcglearn.foundation.validation import InputError, PolarsFrame
 from dcglearn.reading.columns import find, own_columns, own_names
-from dcglearn.reading.contract import DOCUMENT, LISTED
+from dcglearn.reading.contract import DOCUMENT, LISTED, Role
 from dcglearn.reading.judgements import read_judgements
 from dcglearn.reading.tables import Refusals, Table, table_of
 from dcglearn.reading.texts import text
 from dcglearn.reading.values import lists_of_names
 
-OF_LISTS = ("docs", "docs_a", "docs_b", *LISTED)
+OF_LISTS = {role: Role("documents", role) for role in ("docs", "docs_a", "docs_b", *LISTED)}
 """Roles of a log's columns that say which documents its lists hold."""
 
 ROW = "\0row"
