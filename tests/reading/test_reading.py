@@ -15,7 +15,7 @@ from dcglearn.reading.read import read_preferences, read_questions, read_ratings
 from dcglearn.reading.scale import Scale, grades_of
 from dcglearn.reading.shapes import from_long, with_grades
 from dcglearn.reading.tables import Refusals, table_of
-from tests.makers import refused
+from tests.makers import columns, refused
 
 
 def rows(*winners, **columns):
@@ -402,3 +402,19 @@ def test_one_column_has_a_role_that_is_no_list():
     row = {"a": [1, 0], "b": [0, 1], "winner": "a", "r1": "ann", "r2": "bob"}
     for name in ("r1..r2", "r{}"):
         refused("names r1, r2; give one", read_preferences, [row], columns={"rater": name})
+
+
+def test_systems_in_place_of_lists_are_not_read_as_grades():
+    sides = [("A", "B", "A"), ("B", "A", "A"), ("A", "B", "B")]
+    rows = [dict(zip(("left", "right", "winner"), row, strict=True)) for row in sides]
+    words = "'left' and 'right' hold what winners are"
+    refused(words, read_preferences, rows, scale=("B", "A"))
+
+
+def test_a_role_is_named_by_any_name_of_its_column():
+    rows = [{"list": [i % 2, 0], "mood": i % 2, "who": f"u{i // 4}"} for i in range(8)]
+    usual = read_ratings(rows, columns={"rating": "mood", "group": "who"})
+    found = read_ratings(rows, columns={"thumb": "mood", "user": "who"})
+    assert columns(found) == columns(usual)
+    twice = {"thumb": "mood", "user": "who", "group": "who"}
+    refused("two columns for one role", read_ratings, rows, columns=twice)
