@@ -360,8 +360,8 @@ def test_a_blank_winner_is_given_a_meaning_as_text_and_as_a_mapping():
 
 def test_a_log_without_any_answer_is_refused():
     tasks = [{"query": "q", "a": [2, 0], "b": [0, 1], "id": 1}]
-    for columns in (None, {"winner": "best"}):
-        refused("where no task has an answer", dl.read_preferences, tasks, columns=columns)
+    for own in (None, {"winner": "best"}):
+        refused("where no task has an answer", dl.read_preferences, tasks, columns=own)
     lists = [{"list": [2, 0], "rating": None}, {"list": [0, 2], "rating": None}]
     refused("rating is missing; every row has one", dl.read_ratings, lists)
 
