@@ -59,6 +59,8 @@ class OwnNames:
         for word, name in self.names.items():
             role = _role_called(word, roles)
             if role in roles and (not name or {*map(plain, name.split(".."))} <= has):
+                if role in own:
+                    raise InputError(f"columns= names two columns for one role: {role}")
                 own[role] = name
                 self.used.add(word)
         return own
@@ -89,7 +91,7 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
     can_name, given = own is not None, own or {}
     own = {_role_called(word, contract): name for word, name in given.items()}
     if len(own) < len(given):
-        raise InputError(f"columns= names two columns for one role: give {listed(own)} once each")
+        raise InputError(f"columns= names two columns for one role: {listed(given)}")
     unknown = next((role for role in own if role not in contract), None)
     if unknown is not None:
         raise InputError(

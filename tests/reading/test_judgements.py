@@ -508,9 +508,8 @@ def test_columns_are_named_for_judgements_and_runs_alike(tmp_path):
     assert judged.frame["document"].to_list() == read.frame["document"].to_list() == ["a", "b"]
     assert len(read_both(qrels, plain, columns="document=sku,grade=stars")[1]) == 1
     refused("'similarity'. names no column of the judgements", read_both, qrels, plain, columns=own)
-    refused(
-        "'rating': 'stars'. names no column", read_both, qrels, run, columns="rating=stars," + own
-    )
+    twice = "rating=stars," + own
+    refused("names two columns for one role: grade", read_both, qrels, run, columns=twice)
     refused(
         "names no column", read_judgements, qrels, columns={"document": "doc", "grade": "stars"}
     )
