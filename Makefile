@@ -46,11 +46,14 @@ demo: $(INSTALLED) ## learn a DCG from the log that ships with the project, draw
 	$(BIN)/dcglearn audit examples/side_by_side.jsonl -o build/audit.html --force
 	@echo "the audit of the usual metric: open build/audit.html in a browser"
 
+# two processes, each with a core of its own: threads that wait would spin
+ONE_THREAD := OMP_NUM_THREADS=1
+
 test: $(READY)   ## run the tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 
 long: $(READY)   ## run the tests that `make test` leaves out: benchmarks and studies in their quick form, more kinds of logs (ARGS=FOLDER)
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 -m long $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 -m long $(ARGS)
 
 browser: docs    ## test the judging page, an audit and the site in Chromium (CHROMIUM=path), and write their pictures to build
 	$(PIP) playwright
