@@ -73,12 +73,13 @@ FOLLOWED = [page for page in FOLLOWED if page.parent in (ROOT, TUTORIALS)]
 
 def pages_with(language: str) -> list[Any]:
     """Return a row for each page with blocks of a language; those that other tests run are run
-    alone by `make long`.
+    alone by `make long`, but for Python on tutorials, which reads what their commands wrote.
     """
     elsewhere = [*FOLLOWED, ROOT / "docs" / "index.md"]
+    alone = [page for page in PAGES if language == "sh" or page.parent != TUTORIALS]
     return [
         pytest.param(page, id=page.name, marks=[pytest.mark.long] if page in elsewhere else [])
-        for page in PAGES
+        for page in alone
         if re.search(rf"^ *```{language}$", page.read_text(), re.MULTILINE)
     ]
 
