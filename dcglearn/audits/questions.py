@@ -300,9 +300,9 @@ def survival(inputs: Inputs) -> Section | None:
     # those that all draws order alike, either way
     survive, overturned = int((held == 1).sum()), int((held == 0).sum())
     return Section(
-        f"of {number_of(len(held), 'pairs of systems', ',')}, {survive:,} are in the order of "
-        f"{inputs.name} under every DCG that these verdicts allow, {overturned:,} in the other "
-        f"order; {len(held) - survive - overturned:,} depend on the DCG",
+        f"of {number_of(len(held), 'pairs of systems', ',')} every DCG that these verdicts allow "
+        f"puts {survive:,} in the order of {inputs.name} and {overturned:,} in the other; "
+        f"{len(held) - survive - overturned:,} are left open",
         rows=[{"pairs": len(held), "survive": survive, "overturned": overturned}],
     )
 

@@ -80,7 +80,7 @@ class Disagreement(Finding):
         if not self.exact:
             low, high = self.interval
             about = f" (95% interval {low:.3%} to {high:.3%})"
-        return f"the metrics {a} and {b} order {self.share:.3%} of {pairs} differently{about}"
+        return f"{a} and {b} order {self.share:.3%} of {pairs} differently{about}"
 
     @property
     def table(self) -> PolarsFrame:
@@ -243,7 +243,7 @@ class DisagreementMatrix(Finding):
         """The two metrics that disagree most often."""
         a, b, most = self.table.row(0)
         return (
-            f"the metrics {a} and {b} order {most:.1%} of pairs differently"
+            f"{a} and {b} order {most:.1%} of pairs differently"
             f"{f', the most of {len(self.names)} metrics' if len(self.names) > 2 else ''}"
         )
 

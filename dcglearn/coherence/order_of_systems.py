@@ -117,7 +117,7 @@ class SystemOrder(Finding):
             n_solid = sum(swap.beyond_chance for swap in swaps)
             tau = self.tau[i, j]
             notes.append(
-                f"the metrics {metric} and {other} swap {len(swaps)} of "
+                f"{metric} and {other} swap {len(swaps)} of "
                 f"{number_of(self._n_pairs, 'pairs')} of systems, {n_solid} of them beyond chance; "
                 + ("one ties all systems" if np.isnan(tau) else f"Kendall's tau is {tau:.3f}")
             )

@@ -80,7 +80,7 @@ class Coherence(Finding):
         by = f" by {self.margin:.1%} of its range" if self.margin else ""
         if self.coherent:
             clear = f", where either prefers a list{by}" if by else ""
-            return f"the metrics {a} and {b} never disagree {where}{clear}"
+            return f"{a} and {b} never disagree {where}{clear}"
 
         # a disagreement, or no proof
         if self.coherent is None:
@@ -90,7 +90,7 @@ class Coherence(Finding):
                 f"before it found where (no loss exceeds {most:.3g} of a range); give it more time"
             )
         return (
-            f"the metrics {a} and {b} disagree: a list that {a} prefers{by} can be worse under {b} "
+            f"{a} and {b} disagree: a list that {a} prefers{by} can be worse under {b} "
             f"by {self.regret:.1%} of its range, and one that {b} prefers{by} can be worse under "
             f"{a} by {self.regret_reverse:.1%}"
         )

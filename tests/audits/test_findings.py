@@ -176,7 +176,7 @@ def test_an_audit_of_coins_says_so_and_nothing_else(steep):
 def test_two_metrics_that_disagree_and_two_that_cannot(steep):
     share = disagreement(steep).share[0, 1]
     assert disagreement(steep).sentence == (
-        f"the metrics the learned DCG and flat order {share:.1%} of pairs differently"
+        f"the learned DCG and flat order {share:.1%} of pairs differently"
     )
     assert steep.proof.coherent is False and len(disputed(steep).rows) == 3
     same = replace(steep, baseline=steep.fit.dcg)

@@ -124,7 +124,7 @@ def test_published_values():
     assert found.coherent is False
     assert round(found.regret, 4) == 0.3370 and round(found.regret_reverse, 4) == 0.3311
     assert found.sentence == (
-        "the metrics a and b disagree: a list that a prefers can be worse under b by 33.7% of its "
+        "a and b disagree: a list that a prefers can be worse under b by 33.7% of its "
         "range, and one that b prefers can be worse under a by 33.1%"
     )
     for witness, rows in ((found.witness, slice(0, 2)), (found.witness_reverse, slice(2, 4))):

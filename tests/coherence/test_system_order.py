@@ -337,7 +337,7 @@ def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
     solid = system_order(judged, both, metrics)
     assert solid.swaps == [Swap("steep", "flat", "top", "broad", True)]
     assert solid.notes[0].startswith(
-        "the metrics steep and flat swap 1 of 1 pair of systems, 1 of them beyond chance"
+        "steep and flat swap 1 of 1 pair of systems, 1 of them beyond chance"
     )
     assert not solid.beats.any() and solid.share_decided == 0
     assert (
