@@ -43,7 +43,7 @@ class RaterAgreement(Finding):
     them, and estimates with the ends of their intervals, as in ``error_low`` and ``error_high``.
     `error` says how often the rater names the worse list though the other is far better, and `bias`
     by how much the log-odds favour the list shown first, whatever the pair; `favours` is the side,
-    "first" or "second", that a bias beyond its interval favours.
+    "first" or "second", that a bias favours beyond chance, tested for all raters together.
     """
 
     alpha: float
@@ -57,16 +57,11 @@ class RaterAgreement(Finding):
     _labels: ClassVar = {"bias": "position bias", "error_low": "interval", "bias_low": "interval"}
 
     @property
-    def named(self) -> bool:
-        """Whether the log names its raters."""
-        return self.table["rater"].to_list() != [NOBODY]
-
-    @property
     def sentence(self) -> str:
         """Whether raters agree beyond chance; what it takes to tell, where too few judged twice."""
         if not self.n_units:
             remedy = "no pair was judged by two of them, so let raters judge the same pairs"
-            if not self.named:
+            if self.table["rater"].to_list() == [NOBODY]:
                 remedy = (
                     "the log holds no pair twice, and does not say by the column rater who judged"
                 )

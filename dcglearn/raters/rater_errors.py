@@ -58,7 +58,10 @@ def rater_errors(pairs: Pairs, points: Points, z: Floats, level: float) -> Field
     reach = quantile / np.sqrt(PRECISION + np.maximum(known, 0.0))
     bias = points.biases[0]
     columns |= {"bias": bias, "bias_low": bias - reach, "bias_high": bias + reach}
-    columns["favours"] = np.select([bias > reach, bias < -reach], ["first", "second"], "")
+
+    # a side is favoured at the level for all raters together (Bonferroni)
+    clear = reach * normal_quantile(1 - (1 - level) / len(bias)) / quantile
+    columns["favours"] = np.select([bias > clear, bias < -clear], ["first", "second"], "")
     return columns
 
 
