@@ -319,7 +319,7 @@ def compare_graders(
 
     # shares of the pairs that a fold held out, and what each has labelled
     shares, errors, n_units = frame.means_and_errors()
-    low, high = student_interval(shares[0], errors[0], n_units)
+    low, high = np.clip(student_interval(shares[0], errors[0], n_units), 0, 1)
     lists = [np.stack([x.preferred, x.other], axis=1)[frame.rows] for x in logs]
     whole = [(of_one != -1).all(axis=(1, 2)) for of_one in lists]
     both, tied = np.average([whole, frame.right == 0.5], axis=2, weights=frame.weight)

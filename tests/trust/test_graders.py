@@ -70,6 +70,8 @@ def test_the_careful_grader_is_followed_and_the_others_are_worse(compared):
     said = compared.sentence
     assert said.startswith("people follow careful's grades in ") and "a coin follows 50%" in said
     assert "careless is worse than careful (-" in said
+    ends = compared.table.select("low", "high").to_numpy()
+    assert (ends >= 0).all() and (ends <= 1).all()
 
 
 def test_differences_are_those_of_the_shares_on_the_same_pairs(compared):
