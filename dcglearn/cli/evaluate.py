@@ -171,7 +171,7 @@ def gate(
     at_least: Annotated[
         float | None,
         option(
-            "Also fail unless so many of 100 people who see a difference take the run.",
+            "So many of 100 people who see a difference also have to take the run.",
             metavar="PEOPLE",
         ),
     ] = None,

@@ -95,8 +95,8 @@ class Gate(Finding):
         notes, table = [self._rule], self.table
         if self.at_least is not None:
             notes.append(
-                f"it also takes at least {self.at_least:g} of 100 people who see a difference, by "
-                "the lower end of the interval"
+                f"of 100 people who see a difference, {self.at_least:g} also have to take the run: "
+                "it fails if their whole interval lies below, and is unknown if a part does"
             )
         if (table["n_shared"] < table["n_topics"]).any():
             notes.append("topics that are not in both runs count as 0 for the run without them")
@@ -201,10 +201,13 @@ def gated(
         facts["detectable"] = detectable_difference(row["spread"], row["n_topics"], level)
         verdict, reason = _decided(facts, level, margin, rule)
 
-        # whether people would take it
-        if verdict == "pass" and at_least is not None and (people or 0.0) < at_least:
-            verdict = "fail"
-            reason = f"too few people are shown to take {row['run']} rather than {row['baseline']}"
+        # whether people would take it, where the metric knows its judges
+        if verdict == "pass" and at_least is not None and row.get("people_decided") is not None:
+            of_100 = f"{at_least:g} of 100 people take {row['run']} rather than {row['baseline']}"
+            if (row["people_decided_high"] or 100) < at_least:
+                verdict, reason = "fail", f"fewer than {of_100}"
+            elif (people or 0) < at_least:
+                verdict, reason = "unknown", f"nobody can say whether {of_100}"
         facts |= {"verdict": verdict, "reason": reason}
         verdicts.append({name: facts[name] for name in COLUMNS})
     return Gate(table_of(verdicts), margin, rule, level, at_least)

@@ -129,8 +129,9 @@ class SystemComparison(Finding):
         lets a run pass that is shown not to be worse than that, fails one that is shown to be, and
         is else unknown. Both are unknown where fewer topics count than can decide (6 at the level
         .95: 2^-5 > .025), or the runs share no judged topic. With `at_least`, a run also passes
-        only if at least so many of 100 people who see a difference take it, by the lower end of
-        the interval.
+        only if at least so many of 100 people who see a difference take it, by the whole interval,
+        under each metric that knows its judges; it fails if the interval lies below, and is
+        unknown if it holds that number.
 
         What is shown is so by Student's t and by the exact test of sign flips, each one-sided: at
         a true difference of `min_difference` it is wrong with a probability of at most

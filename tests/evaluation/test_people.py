@@ -247,17 +247,25 @@ def test_nothing_is_made_up():
     refused("a judged document", lambda: nothing.people)
 
 
-def test_a_gate_asks_for_people_by_the_lower_end():
+def test_a_gate_asks_for_people_by_their_interval():
     judged, runs = lists()
-    comparison = dl.compare_systems(
-        judged, runs, {"m": metric(Judges(3.0, largest=9, grades=(0, 1, 2, 3)))}, n_resamples=100
-    )
-    low = comparison.people.table["decided_low"][0]
+    known = metric(Judges(3.0, largest=9, grades=(0, 1, 2, 3)))
+    comparison = dl.compare_systems(judged, runs, {"m": known}, n_resamples=100)
+    low, high = comparison.people.table.select("decided_low", "decided_high").row(0)
     assert comparison.gate(at_least=low - 0.1).passed
-    failed = comparison.gate(at_least=low + 0.1)
-    assert not failed.passed and "too few people are shown to take" in failed.sentence
-    assert f"at least {low:.1f}" in failed.sentence
+    unknown, failed = (comparison.gate(at_least=end + 0.1) for end in (low, high))
+    assert unknown.status == 3 and "unknown: nobody can say whether" in unknown.sentence
+    assert f"at least {low:.1f}" in unknown.sentence
+    assert failed.status == 1 and f"fail: fewer than {high + 0.1:g} of 100" in failed.sentence
     refused("at_least", comparison.gate, at_least=101)
+
+    # metrics that know no judges are not asked; of few queries there is no interval
+    both = dl.compare_systems(judged, runs, {"m": known, "n": metric(None)}, n_resamples=100)
+    assert both.gate(at_least=low - 0.1).table["verdict"].to_list() == ["pass", "pass"]
+    few = dict([*judged.items()][:2])
+    of_few = dl.compare_systems(few, runs, {"m": known}, level=0.3, n_resamples=100)
+    assert of_few.people.table["decided_low"][0] is None and of_few.gate(-1).passed
+    assert of_few.gate(-1, at_least=1).status == 3
 
 
 def test_a_file_keeps_the_judges(tmp_path):
