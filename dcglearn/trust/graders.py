@@ -49,6 +49,9 @@ GRADER = ("grader", "judge", "labeller", "labeler", "annotator", "model")
 WORSE_LEVEL = 0.05
 """A grader is worse than another if the difference has at most this p-value, by Holm's rule."""
 
+MISSING = 0.05
+"""A worse grader who lacks this much more of the labels may be worse for that reason."""
+
 TELLING = 0.05
 """Difference of shares for which it is said how many verdicts would show it."""
 
@@ -183,16 +186,21 @@ class GraderComparison(Finding):
     def _clauses(self, order: list[int]) -> list[str]:
         """Return who is worse than whom, for certain, and which neighbours nobody can tell apart.
 
-        The difference is the one from the nearest who is better.
+        The difference is the one from the nearest who is better. Where the worse grader has
+        labelled clearly fewer of the documents, that is said, since these count as the worst.
         """
-        graders, differ = self.table["grader"], self.differences
+        graders, labelled, differ = self.table["grader"], self.table["labelled"], self.differences
         worse, alike = [], []
         for above, i in pairwise(order):
             better = [j for j in order[: order.index(i)] if differ.p_values[i, j] <= WORSE_LEVEL]
             if better:
                 names = " and ".join(graders[j] for j in better)
                 names = names if len(better) <= 2 else f"the {len(better)} above"
-                worse.append(f"{graders[i]} is worse than {names} ({differ.said(i, better[-1])})")
+                nearest = better[-1]
+                said = differ.said(i, nearest)
+                if labelled[i] < labelled[nearest] - MISSING:
+                    said += f", of documents it labels {labelled[i]:.0%}"
+                worse.append(f"{graders[i]} is worse than {names} ({said})")
             if above not in better:
                 said = differ.said(above, i)
                 alike.append(f"{graders[above]} and {graders[i]} cannot be told apart ({said})")

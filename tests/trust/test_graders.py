@@ -1,5 +1,7 @@
 """Which grades people's verdicts follow: shares, differences, coverage and sentences."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -94,11 +96,17 @@ def test_what_is_not_labelled_is_counted_and_costs():
     rng = np.random.default_rng(1)
     grades, rows = study(rng)
     grades_of = {"all": labels(grades), "some": labels(grades, 0.6, rng)}
-    table = compare_graders(rows, grades_of).table
-    whole, part = table.to_dicts()
+    found = compare_graders(rows, grades_of)
+    whole, part = found.table.to_dicts()
     assert whole["labelled"] == whole["both_labelled"] == 1
     assert 0.5 < part["labelled"] < 0.7 and part["both_labelled"] < 0.2
     assert part["share"] < whole["share"]
+    said = f", of documents it labels {part['labelled']:.0%})"
+    assert "some is worse than all (-" in found.sentence and said in found.sentence
+
+    # not of a grader who is worse with as many labels
+    many = found.table.with_columns(labelled=pl.lit(0.96))
+    assert "it labels" not in replace(found, table=many).sentence
 
 
 @pytest.mark.usefixtures("chosen")
