@@ -286,13 +286,14 @@ CHECKS = {
         ("users who average",),
         ("thumbs",),
         (10, 50),
-        40,
+        1000,
         [
             Promise("shares", "90% intervals cover: share of a grader", 0.88, 0.92, outcomes=5),
             Promise("differences", "90% intervals cover: differences", 0.88, 0.92, outcomes=10),
             Promise("worse", "a grader who is as good is called worse", level=0.05),
             Promise("first", "the clean grader has the largest share", 0.8, where={"n": 50}),
         ],
+        fresh=93,
     ),
     "noise ceiling": Check(
         logs.noise_ceiling,
