@@ -80,10 +80,14 @@ class Differences:
     of_100: Floats
 
     @classmethod
-    def of(cls, frame: HeldOut) -> Self:
-        """Return the differences of graders whose metrics are the first G of a frame."""
+    def of(cls, frame: HeldOut, of_folds: Floats) -> Self:
+        """Return the differences of graders whose metrics are the first G of a frame.
+
+        The metrics of the folds differ, too: of all verdicts they respect `of_folds`, (folds, G).
+        """
         gaps = frame.right[:, None] - frame.right
         points, errors, n_units = replace(frame, values=gaps).means_and_errors()
+        errors = np.hypot(errors, (of_folds[..., None] - of_folds[:, None]).std(axis=0, ddof=1))
         low, high = student_interval(points, errors, n_units)
 
         # a test of each two
@@ -213,7 +217,7 @@ class GraderComparison(Finding):
         notes = [
             f"of {self.n_pairs:,} pairs of lists with a verdict, the share that the grades' own "
             "metric orders as people did, learned from the verdicts on others; intervals are over "
-            f"{units} (Student's t)",
+            f"{units} (Student's t), and over the metrics that were learned",
             f"under one metric: the same by {self.metric} for all",
         ]
 
@@ -314,20 +318,24 @@ def compare_graders(
     by, clusters = _units(logs[0], FEWEST_UNITS)
     parts = folds(_units(logs[0], FEWEST_HELD_OUT)[1], random_state, fewest=30)
 
-    # how far each verdict is as a metric of each grader's grades says, and the one metric
-    usual = [read_metric(metric, x.n_grades, x.depth, accept=SCORING) for x in logs]
+    # whether each verdict is as a metric of each grader's grades says, its own and the one
+    usual = [x.verdicts(read_metric(metric, x.n_grades, x.depth, accept=SCORING)) for x in logs]
+    shares_of_folds = []
 
     def values_without(train: Indices, test: Indices) -> Floats:
         """Return the values of a fold's pairs by each grader's own metric, and by the one."""
-        own = [x[test].verdicts(_metric(x[train])) for x in logs]
-        shared = [x[test].verdicts(one) for x, one in zip(logs, usual, strict=True)]
-        return (np.array([own, shared]) + 1) / 2
+        own = [x.verdicts(_metric(x[train])) for x in logs]
+        values = (np.array([own, usual]) + 1) / 2
+        shares_of_folds.append(np.average(values[0], axis=1, weights=logs[0].weights))
+        return values[..., test]
 
     frame = held_out_frame(logs[0], clusters, parts, starmap(values_without, parts), "held out")
+    of_folds = np.array(shares_of_folds)
 
     # shares of the pairs that a fold held out, and what each has labelled
     shares, errors, n_units = frame.means_and_errors()
-    low, high = np.clip(student_interval(shares[0], errors[0], n_units), 0, 1)
+    errors = np.hypot(errors[0], of_folds.std(axis=0, ddof=1))
+    low, high = np.clip(student_interval(shares[0], errors, n_units), 0, 1)
     lists = [np.stack([x.preferred, x.other], axis=1)[frame.rows] for x in logs]
     whole = [(of_one != -1).all(axis=(1, 2)) for of_one in lists]
     both, tied = np.average([whole, frame.right == 0.5], axis=2, weights=frame.weight)
@@ -345,7 +353,7 @@ def compare_graders(
     unused = [f"columns that are not used: {listed(ignored)}"] * bool(ignored)
     return GraderComparison(
         pl.DataFrame(table).fill_nan(None),
-        Differences.of(frame),
+        Differences.of(frame, of_folds),
         len(frame.rows),
         by,
         n_units,

@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
+from dcglearn.foundation.intervals import mean_and_error, student_interval
 from dcglearn.trust import graders
 from dcglearn.trust.graders import compare_graders, graders_of
 from dcglearn.trust.held_out import best_textbook
+from dcglearn.trust.resampling import folds
 from tests.makers import refused
 
 
@@ -83,6 +85,30 @@ def test_differences_are_those_of_the_shares_on_the_same_pairs(compared):
     np.testing.assert_allclose(differ.of_100 + differ.of_100.T, 100 * (differ.apart > 0))
     above = differ.points > 0
     assert (differ.of_100[above & (differ.apart > 0)] > 50).all()
+
+
+def test_intervals_hold_how_far_users_and_the_metrics_of_folds_differ(monkeypatch):
+    rng = np.random.default_rng(7)
+    grades, rows = study(rng, n_users=12, rated=False)
+    judged = labels(noisy(grades, 0.3, rng))
+    log = dl.read_preferences(dl.with_grades(rows, judged), 4, as_is=True).decided
+
+    # another metric for each fold, and what it says of each verdict
+    clusters = log.clusters("rater")
+    parts = folds(clusters, 0)
+    metrics = [dl.DCG(np.arange(4) ** power, 0.8 ** np.arange(5)) for power in (0.1, 1, 2, 3, 4)]
+    monkeypatch.setattr(graders, "_metric", lambda train, rest=iter(metrics): next(rest))
+    values = (np.array([log.verdicts(metric) for metric in metrics]) + 1) / 2
+    held = np.empty(len(log))
+    for (_, test), value in zip(parts, values, strict=True):
+        held[test] = value[test]
+
+    # errors of users and of metrics add up
+    mean, error, n_units = mean_and_error(held, np.ones(len(log)), clusters)
+    error = np.hypot(error, values.mean(axis=1).std(ddof=1))
+    found = compare_graders(rows, {"one": judged}).table
+    ends = student_interval(mean, error, n_units)
+    np.testing.assert_allclose(found.select("share", "low", "high").row(0), [mean, *ends])
 
 
 @pytest.fixture
