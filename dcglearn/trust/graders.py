@@ -23,9 +23,8 @@ from dcglearn.foundation.intervals import (
     student_quantile,
 )
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, listed
+from dcglearn.foundation.validation import Floats, Indices, InputError, listed
 from dcglearn.learning.options import DCGOptions
-from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
 from dcglearn.reading.columns import OwnNames, own_names
@@ -36,7 +35,7 @@ from dcglearn.reading.ratings import pairs_of_ratings
 from dcglearn.reading.read import read_preferences, rows_of
 from dcglearn.reading.shapes import lists_of_documents, with_grades
 from dcglearn.reading.tables import Table, table_of
-from dcglearn.trust.ceiling import weight_ahead
+from dcglearn.trust.ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.comparison import LEAD_LABELS
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import best_textbook
@@ -57,7 +56,7 @@ TELLING = 0.05
 
 UNRELATED, FEWEST_SHARED = 0.2, 30
 """Correlation with every other grader below which grades may belong to other documents, and the
-fewest documents that two have in common for one; also the fewest verdicts that recur."""
+fewest documents that two have in common for one."""
 
 MOST_PAIRS = 10_000
 """Of twice as many pairs of rated lists, about this many stand for all."""
@@ -107,38 +106,6 @@ class Differences:
         return f"{100 * self.points[i, j]:+z.0f} points, {interval}"
 
 
-@dataclass(frozen=True)
-class Recurring:
-    """What verdicts on the same two lists say of the most that a metric can reach.
-
-    Lists are the same whose grades by all graders are. Of `n_verdicts` on two lists that others
-    compare, too, the share `others` is as most of the others' are, and `most` as most of all:
-    no metric of these grades respects more. Halves count where as many say either.
-    """
-
-    n_verdicts: int
-    others: float
-    most: float
-
-    @classmethod
-    def of(cls, lists: list[Grades], weight: Floats) -> Self | None:
-        """Return it of pairs of lists with each grader's grades, (n, 2, K); None of too few.
-
-        The first list of each pair is preferred.
-        """
-        first, second = list_numbers(*np.concatenate(lists, axis=2).swapaxes(0, 1))
-        pair = pair_numbers(first, second)
-        recur = (np.bincount(pair)[pair] > 1) & (first != second)
-        if recur.sum() < FEWEST_SHARED:
-            return None
-
-        # verdicts as most of the others are, and as most of all
-        ahead = weight_ahead(first, second, weight)
-        right = (np.sign([ahead - weight, ahead]) + 1) / 2
-        others, most = np.average(right[:, recur], axis=1, weights=weight[recur]).tolist()
-        return cls(int(recur.sum()), others, most)
-
-
 @dataclass(frozen=True, eq=False)
 class GraderComparison(Finding):
     """How far people's verdicts follow the grades of several graders, on the same pairs of lists.
@@ -148,8 +115,8 @@ class GraderComparison(Finding):
     the share ``under_one_metric`` for all; the shares of documents that are ``labelled``, of pairs
     with ``both_labelled`` whole, and of pairs that are ``tied``. `differences` are those of their
     shares. `n_pairs` are compared, `by` is the unit of which there are `n_units`, and `metric` the
-    name of the one metric. `ceiling` is what verdicts on lists that recur can reach, None where
-    they do not, and `remarks` are on the grades.
+    name of the one metric. `ceiling` is what functions of all graders' grades can reach, None
+    where too few lists recur, and `remarks` are on the grades.
     """
 
     table: pl.DataFrame = field(repr=False)
@@ -158,7 +125,7 @@ class GraderComparison(Finding):
     by: str
     n_units: int
     metric: str
-    ceiling: Recurring | None = None
+    ceiling: NoiseCeiling | None = None
     remarks: tuple[str, ...] = ()
 
     _labels: ClassVar = LEAD_LABELS
@@ -237,12 +204,8 @@ class GraderComparison(Finding):
                 f"a difference of {100 * TELLING:.0f} points between any two would show in about "
                 f"{self.needed:,} verdicts like these"
             )
-        if (recurring := self.ceiling) is not None:
-            notes.append(
-                f"of {recurring.n_verdicts:,} verdicts on two lists that recur, "
-                f"{recurring.others:.0%} are as most others on the same two, and no metric of "
-                f"these grades respects more than {recurring.most:.0%}"
-            )
+        if self.ceiling is not None:
+            notes.append(self.ceiling.sentence)
         return [*notes, *self.remarks]
 
     @property
@@ -337,8 +300,12 @@ def compare_graders(
     errors = np.hypot(errors[0], of_folds.std(axis=0, ddof=1))
     low, high = np.clip(student_interval(shares[0], errors, n_units), 0, 1)
     lists = [np.stack([x.preferred, x.other], axis=1)[frame.rows] for x in logs]
+    both = np.concatenate(lists, axis=2)  # lists with the grades of all, one behind the other
+    recurring = logs[0][frame.rows].changed(
+        preferred=both[:, 0], other=both[:, 1], rated=None, units=None
+    )
     whole = [(of_one != -1).all(axis=(1, 2)) for of_one in lists]
-    both, tied = np.average([whole, frame.right == 0.5], axis=2, weights=frame.weight)
+    all_labelled, tied = np.average([whole, frame.right == 0.5], axis=2, weights=frame.weight)
     table = {
         "grader": [*judged],
         "share": shares[0],
@@ -346,7 +313,7 @@ def compare_graders(
         "high": high,
         "under_one_metric": shares[1],
         "labelled": [(of_one >= 0).sum() / (of_one > -2).sum() for of_one in lists],
-        "both_labelled": both,
+        "both_labelled": all_labelled,
         "tied": tied,
     }
     ignored = getattr(logs[0].recognised, "ignored", ())
@@ -358,7 +325,7 @@ def compare_graders(
         by,
         n_units,
         metric if isinstance(metric, str) else "the metric given",
-        Recurring.of(lists, frame.weight),
+        ceiling_of(recurring, random_state)[0],
         (*unused, *_remarks(judged)),
     )
 
