@@ -156,10 +156,11 @@ SENTENCES = {
     "check the log": "check the grades and the verdicts first, not the metric: no metric is shown "
     "to order these pairs better than a coin",
     "change": "change from {} to the learned DCG",
-    "keep": "keep {}",
-    "judge more": "judge more before you change {}",
+    "keep": "keep {}{}",
+    "judge more": "judge more before you change {}{}",
 }
-"""The headline of each verdict, with a place for the name of the metric in use."""
+"""The headline of each verdict, with places for the name of the metric in use, and how far people
+follow it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,11 +182,13 @@ class Verdict(Section):
 def verdict_on(inputs: Inputs) -> Verdict:
     """Return the verdict; its figures are shares of held-out verdicts, and the log."""
     held_out, (verdict, why) = inputs.held_out, _verdict(inputs)
-    sentence, followed, figures = SENTENCES[verdict].format(inputs.name), "", []
+    follow, followed, figures = ": how far people follow it is not known", "", []
 
     # shares of held-out verdicts, if there are any
     if held_out is not None:
-        shares = f"{held_out.rows[0].share:.0%} against {held_out[held_out.baseline].share:.0%}"
+        share = held_out[held_out.baseline].share
+        follow = f", which orders {100 * share:.0f} of 100 held-out verdicts as people did"
+        shares = f"{held_out.rows[0].share:.0%} against {share:.0%}"
         ordered = (
             f"of {held_out.n_held_out:,} held-out verdicts are ordered as people did by {LEARNED}, "
             f"and by {inputs.name}"
@@ -194,6 +197,7 @@ def verdict_on(inputs: Inputs) -> Verdict:
         followed = held_out.followed
 
     # where people follow one of the two, in verdicts of 100
+    sentence = SENTENCES[verdict].format(inputs.name, follow)
     if held_out is not None and followed:
         share, theirs = held_out.with_learned, LEARNED
         if followed == "in use":
@@ -301,8 +305,8 @@ def survival(inputs: Inputs) -> Section | None:
     survive, overturned = int((held == 1).sum()), int((held == 0).sum())
     return Section(
         f"of {number_of(len(held), 'pairs of systems', ',')} every DCG that these verdicts allow "
-        f"puts {survive:,} in the order of {inputs.name} and {overturned:,} in the other; "
-        f"{len(held) - survive - overturned:,} are left open",
+        f"puts {survive:,} in the order of {inputs.name} and {overturned:,} in the other, and "
+        f"leaves {len(held) - survive - overturned:,} open",
         rows=[{"pairs": len(held), "survive": survive, "overturned": overturned}],
     )
 
