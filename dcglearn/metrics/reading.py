@@ -264,6 +264,8 @@ def metric_in_use(
 ) -> tuple[str, Any]:
     """Return the name of the metric used now, and the metric, for lists of this depth.
 
+    A file is called by its path.
+
     Raises InputError if it is of a kind that is not accepted, or has fewer grades.
     """
     named = metric_or_name(metric, accept=accept, name=name)
@@ -274,4 +276,5 @@ def metric_in_use(
             f"the metric used now has {named.n_grades} grades, the log {n_grades}: map them "
             "(DCG.map_grades)"
         )
-    return "the metric used now", named
+    is_file = isinstance(metric, (str, os.PathLike))
+    return str(metric) if is_file else "the metric used now", named

@@ -121,7 +121,8 @@ def test_the_metric_used_now_is_a_name_or_a_file(tmp_path):
     by_name = compare_learners(
         *log.split(0.5, random_state=0), baseline="exponential-log2@3", C=1.0
     )
-    assert by_file["the metric used now"].share == by_name["exponential-log2@3"].share
+    assert by_file[by_file.baseline].share == by_name["exponential-log2@3"].share
+    assert by_file.baseline == str(tmp_path / "now.json")
     assert by_name.baseline == "exponential-log2@3" and by_name.textbook.endswith("@10")
 
 
