@@ -58,23 +58,26 @@ class RaterAgreement(Finding):
 
     @property
     def sentence(self) -> str:
-        """Whether raters agree beyond chance; what it takes to tell, where too few judged twice."""
-        if not self.n_units:
-            remedy = "no pair was judged by two of them, so let raters judge the same pairs"
-            if self.table["rater"].to_list() == [NOBODY]:
-                remedy = (
-                    "the log holds no pair twice, and does not say by the column rater who judged"
-                )
-            return f"nobody can say how far raters agree: {remedy}"
+        """Whether raters agree beyond chance; what it takes to tell, where too few judged twice.
 
-        pairs = f"{number_of(self.n_units, 'pairs', ',')} that two or more of them judged"
+        Where the log does not say who judged, verdicts agree.
+        """
+        who = "raters"
+        remedy = "no pair was judged by two of them, so let raters judge the same pairs"
+        if self.table["rater"].to_list() == [NOBODY]:
+            who = "verdicts"
+            remedy = "the log holds no pair twice, and does not say by the column rater who judged"
+        if not self.n_units:
+            return f"nobody can say how far {who} agree: {remedy}"
+
+        pairs = f"{number_of(self.n_units, 'pairs', ',')} with two or more of them"
         if np.isnan(self.alpha):
-            return f"nobody can say how far raters agree: all verdicts on {pairs} are alike"
+            return f"nobody can say how far {who} agree: all verdicts on {pairs} are alike"
         agree = "agree beyond chance" if self.low > 0 else "are not shown to agree beyond chance"
         interval = f"{percent(self.level)} interval {self.low:.3f} to {self.high:.3f}"
         if np.isnan(self.low):
             interval = "no interval of so few"
-        return f"raters {agree} on {pairs} (Krippendorff's alpha {self.alpha:.3f}, {interval})"
+        return f"{who} {agree} on {pairs} (Krippendorff's alpha {self.alpha:.3f}, {interval})"
 
     @property
     def notes(self) -> list[str]:
