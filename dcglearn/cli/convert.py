@@ -21,6 +21,7 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.outputs import say, write_log
 from dcglearn.cli.reading import say_reading
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def convert(
 
     # write the log
     most = int(frame["list" if ratings else "a"].list.len().max() or 0)  # type: ignore[arg-type]
-    write_log(frame, output, f"{len(frame):,} lines, {most} positions")
+    sizes = f"{number_of(len(frame), 'lines', ',')}, {number_of(most, 'positions')}"
+    write_log(frame, output, sizes)
 
 
 def _say_sides(table: Table, own: Mapping[str, str]) -> None:

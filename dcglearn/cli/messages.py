@@ -7,7 +7,7 @@ from collections.abc import Container
 from functools import partial
 
 OPTION = re.compile(
-    r"(?<![\w/.])(columns|winner_words|scale|n_grades|depth|sides|as_is|unjudged|ties)="
+    r"(?<![\w/.(])(columns|winner_words|scale|n_grades|depth|sides|as_is|unjudged|ties)="
     r"(\{(?:'[^']*'|\"[^\"]*\"|[^'\"}])*\}|\[[^\]]*\]|'[^']*'|\"[^\"]*\"|[0-9]+|True|)"
     r"( \(--[^)]*\))?(?=\W|$)"
 )

@@ -221,8 +221,8 @@ def _refuse_absence(row: Fields) -> None:
     n, fewer = min((row["n_run"], row["run"]), (row["n_baseline"], row["baseline"]))
     raise InputError(
         one_line(f"{fewer} has {n} of the {n_either} judged topics") + ": it did not run as it "
-        "should, so the gate decides nothing; run it again, or compare the topics of both by "
-        'missing="skip"'
+        "should, so the gate decides nothing; run it again, or compare the topics of both, "
+        'missing="skip" in Python'
     )
 
 

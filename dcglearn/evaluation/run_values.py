@@ -509,8 +509,8 @@ def _check_settings(
         raise InputError("unseen documents count in bounds alone: give bounds=True too")
     if bounds and (unjudged, ideal, ties == "average") != ("worst", "judgements", False):
         raise InputError(
-            'bounds go with unjudged="worst", ideal="judgements" and one order of the documents '
-            '(ties="docno-desc" or "stable"): leave these settings out'
+            'bounds go with unjudged="worst", ideal="judgements" and one order of the '
+            'documents, ties="docno-desc" or "stable": leave these settings out'
         )
     if unjudged == "drop" and ties == "average":
         raise InputError(

@@ -173,8 +173,8 @@ class SystemComparison(Finding):
         if len(table) == 1:
             return clearest
         return (
-            f"{(table['p_corrected'] < most).sum()} of {len(table)} differences from "
-            f"{best['baseline']} are beyond chance; the clearest: {clearest}"
+            f"beyond chance: {(table['p_corrected'] < most).sum()} of {len(table)} differences "
+            f"from {best['baseline']}; the clearest: {clearest}"
         )
 
     @property

@@ -196,7 +196,7 @@ def _graded(name: str, table: Table, levels: Scale) -> Table:
     table = replace(table, frame=frame)
     if missing:
         warnings.warn(
-            f"{name}: {len(missing):,} of {len(frame):,} documents have no grade and count as not "
+            f"{name}: no grade of {len(missing):,} of {len(frame):,} documents, which count as not "
             f"judged; the first is in {table.place(missing[0])}",
             stacklevel=2,
         )
@@ -255,7 +255,7 @@ def without_duplicates(
         twice = frame.select(keys).is_duplicated()
         problem = "occurs more than once for its query: the document"
         remedy = (
-            'keep one by duplicates="first" or "last", or see the recipe '
+            'in Python, duplicates="first" or "last" keeps one; or see the recipe '
             "'Grades of several raters'"
         )
         refusals.add(twice, problem, remedy, frame["document"])

@@ -407,8 +407,8 @@ def _remark_systems(systems: Sequence[Any], codes: Grades, refusals: Refusals) -
     first, second = sorted(names, key=times.__getitem__, reverse=True)
     p_value = min(1.0, 2 * float(binomial_tail(times[first], len(won))))
     refusals.remarks.append(
-        f"{first} won {times[first]:,} of {len(won):,} verdicts, {second} {times[second]:,} "
-        f"(p = {p_value:.2g}, a sign test that takes verdicts as independent)"
+        f"{first} won {times[first]:,} of {number_of(len(won), 'verdicts', ',')}, {second} "
+        f"{times[second]:,} (p = {p_value:.2g}, a sign test that takes verdicts as independent)"
     )
 
 

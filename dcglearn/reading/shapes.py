@@ -203,7 +203,7 @@ def _warn_of_unjudged(table: Table, documents: pl.DataFrame) -> None:
     if lacking:
         rows = documents.group_by(ROW).agg(pl.col("grade").is_null().all())["grade"].sum()
         warnings.warn(
-            f"{lacking:,} of {documents.height:,} documents have no judgement, and {rows:,} rows "
-            "only such; unjudged= says what these count as",
+            f"no judgement of {lacking:,} of {documents.height:,} documents; rows without "
+            f"any: {rows:,}; io.with_grades(unjudged=) says what these count as",
             stacklevel=3,
         )

@@ -224,7 +224,7 @@ class GraderComparison(Finding):
                 f"difference of {graders[i]} and {graders[j]}: {differ.said(i, j)}, "
                 f"{p_text(differ.p_values[i, j])} by Holm's rule; where they choose different "
                 f"lists, {differ.of_100[i, j]:.0f} of 100 verdicts side with {graders[i]} "
-                f"({differ.apart[i, j]:,} pairs)"
+                f"({number_of(differ.apart[i, j], 'pairs', ',')})"
             )
 
         # what more verdicts would tell, and how far any metric of these grades can go

@@ -442,7 +442,7 @@ def test_comparisons():
     for text in (str(found), found.to_markdown()):
         assert "better" in text and "nDCG@5" in text
     assert found.to_markdown().count("\n| ") == 6
-    assert found.sentence.startswith("2 of 4 differences from base are beyond chance; the clearest")
+    assert found.sentence.startswith("beyond chance: 2 of 4 differences from base; the clearest")
     assert "better is better than base (mean difference +0." in found.sentence
     assert len(forest_figure(found).axes) == 1
     same = compare_systems(judged, {"a": runs["base"], "b": runs["base"]})
