@@ -139,7 +139,7 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
     rows: list[Any] = []
     for query, part in queries.items():
         if not isinstance(part, Mapping):
-            cure = "dict.fromkeys(documents, 1) takes all for relevant"
+            cure = "dict.fromkeys([...], 1), with the names, takes all for relevant"
             if number == "score":
                 cure = "{d: -i for i, d in enumerate(documents)} keeps their order"
             raise InputError(

@@ -303,6 +303,7 @@ def test_wrong_dictionaries_are_refused(tmp_path):
     for ranked in ({"q": ["a", "b"]}, {"m": {"q": ("a", "b")}}):
         refused("enumerate.documents.. keeps their order", read_runs, ranked)
     refused("dict.fromkeys", read_judgements, {"q": ["a", "b"]})
+    refused(r"dict.fromkeys\(\[...\], 1\), with the names", read_judgements, {"q": "doc"})
     for text in ('{"q": {"d": 1, "d": 3}}', '{"q": {"d": 1}, "q": {"e": 3}}'):
         refused(
             "q.json: the key '.' occurs twice", read_judgements, written(tmp_path, "q.json", text)
