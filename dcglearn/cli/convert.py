@@ -158,8 +158,8 @@ def _with_documents(
     if run_a is not None and run_b is not None:
         depth = options["depth"] or SHOWN
         frame = dl.io.with_runs(table, run_a, run_b, depth=depth, columns=own)
-        table = replace(table, frame=frame)
         _say_sides(table, own)
+        table = replace(table, frame=frame)
         read = {"query", "winner", "a", "b", "system_a", "system_b"}
         own = {role: name for role, name in own.items() if role not in read}
 
