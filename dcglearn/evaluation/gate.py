@@ -77,11 +77,6 @@ class Gate(Finding):
         return STATUS[self.answer]
 
     @property
-    def error(self) -> float:
-        """Most probable error of a decision at a true difference of `min_difference`."""
-        return (1 - self.level) / 2
-
-    @property
     def sentence(self) -> str:
         """The answer, and why: the reason of the run that decides it."""
         deciding = self.table.filter(verdict=self.answer).sort("difference", maintain_order=True)
@@ -126,7 +121,7 @@ class Gate(Finding):
         return (
             f"rule {self.rule}, one-sided: a run fails if its difference is shown to be below "
             f"{margin}{above}, by Student's t and by the exact test of signs; at a true difference "
-            f"of {margin} this happens with a probability of at most {self.error:.2g}"
+            f"of {margin} this happens with a probability of at most {(1 - self.level) / 2:.2g}"
         )
 
     @property
