@@ -17,8 +17,9 @@ UNMEASURED = (
 """Why a topic does not count."""
 
 
-STATUS = {"pass": 0, "fail": 1, "unknown": 3}
-"""Exit statuses of the answers of a gate; 2 is bad input."""
+STATUS = {"fail": 1, "unknown": 3, "pass": 0}
+"""Exit statuses of the answers of a gate, of which the first that a run has is that on all of them;
+2 is bad input."""
 
 POWER = 0.8
 """Probability with which a detectable difference is shown."""
@@ -63,8 +64,7 @@ class Gate(Finding):
 
         It is "fail" if one fails, else "unknown" if one is unknown, else "pass".
         """
-        answers = self.table["verdict"].to_list()
-        return next(answer for answer in ("fail", "unknown", "pass") if answer in answers)
+        return next(answer for answer in STATUS if answer in self.table["verdict"])
 
     @property
     def passed(self) -> bool:
