@@ -18,8 +18,8 @@ UNMEASURED = (
 
 
 STATUS = {"fail": 1, "unknown": 3, "pass": 0}
-"""Exit statuses of the answers of a gate, of which the first that a run has is that on all of them;
-2 is bad input."""
+"""Exit statuses of a gate's answers; 2 is bad input. Of several runs, the answer is the first of
+these that one of them has."""
 
 POWER = 0.8
 """Probability with which a detectable difference is shown."""
@@ -181,7 +181,7 @@ def gated(
             "the rule non-inferior needs a margin: give the largest loss that is tolerable, as "
             "min_difference=-0.01 (--min-difference -0.01)"
         )
-    margin = 0.0 if min_difference is None else float(min_difference)
+    margin = float(min_difference or 0.0)
     if not abs(margin) < float("inf"):
         raise InputError(f"min_difference={margin!r} must be a finite number, such as -0.005")
     if at_least is not None:

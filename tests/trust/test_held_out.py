@@ -72,6 +72,15 @@ def verdict_of(textbook, *others):
     ).sentence
 
 
+def test_where_all_are_below_a_coin_the_sentence_asks_what_was_exchanged():
+    usual = Row("exponential-log2@5", 0.45, -0.1, -0.2, 0.1)
+    below = Comparison(
+        (Row(LEARNED, 0.35, 0.0, 0.0, 0.0), usual), usual.name, usual.name, 100, 50, "pair", "pairs"
+    )
+    asked = "; a coin orders 50%: are the winners, the runs or the grades exchanged?"
+    assert below.sentence.endswith(asked) and asked not in verdict_of(usual.name, usual)
+
+
 def test_a_textbook_dcg_that_is_as_good_is_named_first():
     def verdict(low, high, textbook="linear-log2@5"):
         best = Row(
