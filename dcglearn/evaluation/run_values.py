@@ -380,7 +380,7 @@ def evaluate(
         _check_metric(words[m], metric, unjudged, judged, bounds=bounds)
         if not isinstance(metric, OfNumbers) and metric.n_grades > max(n_grades, 2):
             larger[words[m]] = metric.n_grades
-    warn_of_scale(larger, n_grades, judged.name, stacklevel=2)
+    warn_of_scale(larger, n_grades, judged.name)
 
     # how deep lists are looked at
     depth = max((metric.depth for metric in dcgs.values()), default=1)
