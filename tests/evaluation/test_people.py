@@ -286,9 +286,12 @@ def test_a_file_keeps_the_judges(tmp_path):
         ("draws", {}),
         ("draws", {**values["judges"]["draws"], "gains": [[1.0]]}),
         ("draws", {**values["judges"]["draws"], "scale": [None]}),
+        ("draws", {**values["judges"]["draws"], "scale": 3}),
     ):
         damaged = {**values, "judges": {**values["judges"], key: wrong}}
         path.write_text(json.dumps(damaged))
         refused(key if key != "draws" else "draws", dl.DCG.load, path)
     path.write_text(json.dumps({**values, "judges": {}}))
     refused("judges", dl.DCG.load, path)
+    path.write_text(json.dumps({**values, "gains": [[0], [1, 2]]}))
+    refused("gains", dl.DCG.load, path)
