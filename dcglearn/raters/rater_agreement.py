@@ -89,13 +89,14 @@ class RaterAgreement(Finding):
     @property
     def pictures(self) -> list[Fields]:
         """A picture of each estimate, with intervals."""
-        pictures = []
-        for name in MEANINGS:
-            if name in self.table.columns:
-                rows = self.table.select("rater", f"^{name}(_.*)?$").rows()
-                title = f"{self._labels.get(name, name)}, by rater"
-                pictures.append({"title": title, "rows": rows})
-        return pictures
+        return [
+            {
+                "title": f"{self._labels.get(name, name)}, by rater",
+                "rows": self.table.select("rater", f"^{name}(_.*)?$").rows(),
+            }
+            for name in MEANINGS
+            if name in self.table.columns
+        ]
 
 
 def rater_agreement(
@@ -168,23 +169,14 @@ def rater_agreement(
         "ties": np.bincount(rater, ties_of(log)).astype(int),
     }
     if errors:
-        columns |= _errors(log, tuple(names), learner, level)
+        # the verdicts that a fit has a probability for, of any strength
+        fit = fit_of(learner) or fit_log(log, DCGOptions.of(learner))
+        told = log if fit.model.ties else log.decided
+        facts = replace(fit.facts, raters=tuple(names), steps=np.zeros(0), ties=True)
+
+        # judges without error and bias to begin with
+        thresholds = np.array([[0.0, fit.tie_threshold, np.inf]])
+        judges = np.zeros((1, len(names)))
+        points = replace(fit.points, thresholds=thresholds, errors=judges, biases=judges)
+        columns |= rater_errors(coded(told, facts), points, fit.sureness(told), level)
     return RaterAgreement(*alpha, level, table_of(columns))
-
-
-def _errors(
-    log: Preferences, names: tuple[str, ...], learner: DirectLearner | None, level: float
-) -> Fields:
-    """Return each rater's error and position bias; see `rater_errors`."""
-    # how clear each pair is
-    fit = fit_of(learner) or fit_log(log, DCGOptions.of(learner))
-
-    # the verdicts that it has a probability for, of any strength
-    log = log if fit.model.ties else log.decided
-    pairs = coded(log, replace(fit.facts, raters=names, steps=np.zeros(0), ties=True))
-
-    # judges without error and bias to begin with
-    thresholds = np.array([[0.0, fit.tie_threshold, np.inf]])
-    judges = np.zeros((1, len(names)))
-    points = replace(fit.points, thresholds=thresholds, errors=judges, biases=judges)
-    return rater_errors(pairs, points, fit.sureness(log), level)
