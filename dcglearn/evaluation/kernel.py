@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,8 +32,7 @@ from dcglearn.metrics.names import ListMetric, MetricName
 from dcglearn.metrics.reading import SCORING, read_metric
 from dcglearn.metrics.textbook import textbook_discounts
 
-Ties = Literal["docno-desc", "stable", "average"]
-TIES: tuple[str, ...] = get_args(Ties)
+TIES = ("docno-desc", "stable", "average")
 """How documents of equal score are ranked.
 
 By descending name, as in trec_eval; in the order in which they are given, as in LightGBM and

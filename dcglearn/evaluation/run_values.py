@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -47,9 +47,6 @@ from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.reading.judgements import Duplicates, Judgements, JudgementsLike
 from dcglearn.reading.runs import Run, RunsLike, read_both
-
-Ideal = Literal["judgements", "list"]
-Missing = Literal["zero", "skip"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -501,8 +498,8 @@ def _check_settings(
         raise InputError(
             f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
         )
-    one_of(missing, "missing", get_args(Missing))
-    one_of(ideal, "ideal", get_args(Ideal))
+    one_of(missing, "missing", ("zero", "skip"))
+    one_of(ideal, "ideal", ("judgements", "list"))
 
     # settings that do not go together
     if whole_number(unseen, "unseen", 0, 100_000) and not bounds:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from inspect import signature
 from itertools import product
-from typing import ClassVar, Literal, Unpack, get_args
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -42,8 +42,6 @@ SHOWN = (
     *("p_corrected", "lambda", "worth", "least", "most", "judged"),
 )
 """Columns that are printed; the share judged beside bounds alone."""
-
-Topics = Literal["all", "these"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -395,7 +393,7 @@ def _number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
 
 def _compared_over(topics: str, machine: Evaluation | None) -> str:
     """Return of which queries a difference is, in words; "" without a machine."""
-    one_of(topics, "topics", get_args(Topics))
+    one_of(topics, "topics", ("all", "these"))
     if machine is not None:
         these = f"these {number_of(len(machine.queries), 'queries')}"
         return these if topics == "these" else "all queries there could be"
