@@ -200,16 +200,16 @@ def graded(metric: ListUtility, grades: Integers, unjudged: str | float) -> Inte
 
 
 def _tables(
-    offsets: Integers, values: Any, filler: float = np.nan
+    offsets: Integers, values: Any, filler: float = np.nan, width: int = 0
 ) -> Iterator[tuple[Integers, slice | Integers, slice | Flags, Any]]:
     """Yield queries of similar size with their values, a row each, `filler` behind the last.
 
-    Between them are the places of the values, and the cells that hold them: what is found for cells
+    Rows have `width` cells or more. Between them are the places of the values, and the cells that hold them: what is found for cells
     goes back by ``flat[at] = table[present].ravel()``.
     """
     sizes = np.diff(offsets)
-    for queries in similar_sizes(sizes):
-        shape = len(queries), int(sizes[queries].max())
+    for queries in similar_sizes(np.maximum(sizes, width)):
+        shape = len(queries), max(int(sizes[queries].max()), width)
         together = slice(offsets[queries[0]], offsets[queries[-1] + 1])
         if sizes[queries].min() == shape[1] and values[together].size == shape[0] * shape[1]:
             yield queries, together, slice(None), values[together].reshape(shape)
@@ -284,40 +284,25 @@ def ideals(
     """
     found = [np.zeros(len(offsets) - 1) for _ in metrics]
     depth = max((metric.depth for metric in metrics), default=1)
+    fills = [filled and gain_of_unjudged(metric, unjudged) > 0 for metric in metrics]
     narrow = np.int16 if grades.dtype.kind == "i" and grades.max(initial=0) < 2**15 else np.float64
-    for queries, _, _, table in _tables(offsets, grades, EMPTY):
+    for queries, _, _, table in _tables(offsets, grades, EMPTY, depth * any(fills)):
         # the best grades, which are best for all gains that rise with the grade
         falling = -table.astype(narrow)
         if table.shape[1] > depth:
             falling.partition(depth - 1, axis=1)
         by_grade = -np.sort(falling[:, :depth], axis=1)
 
-        for values, metric in zip(found, metrics, strict=True):
+        for values, metric, fill in zip(found, metrics, fills, strict=True):
             rises = unjudged == "worst" and (np.diff(metric.gains) >= 0).all()
             own = by_grade if rises and metric.discounts.min() >= 0 else table
 
             # unjudged documents where there is no other
-            filler = max(gain_of_unjudged(metric, unjudged), 0.0) if filled else 0.0
-            if filler:
+            if fill:
                 is_free = (own == EMPTY) & (np.arange(own.shape[1]) < metric.depth)
                 own = np.where(is_free, UNKNOWN, own)
-            gains = gains_of(metric, own, unjudged)
-            values[queries] = _filled_sums(gains, metric.discounts, filler)
+            values[queries] = largest_sums(gains_of(metric, own, unjudged), metric.discounts)
     return found
-
-
-def _filled_sums(gains: Floats, discounts: Floats, filler: float) -> Floats:
-    """Return the largest sums where the positions that are left gain `filler`, shape (n,)."""
-    falls = -np.sort(np.minimum(-discounts, 0.0))
-    more = -np.sort(-np.maximum(gains, 0.0), axis=1)[:, : len(falls)] - filler
-
-    # what gains more stands first, what gains less last
-    width = more.shape[1]
-    first, last = falls[:width], falls[len(falls) - width :]
-    total = np.maximum(more, 0.0) @ first + np.minimum(more, 0.0) @ last + filler * falls.sum()
-
-    # harm stands at negative discounts
-    return total + largest_sums(np.minimum(gains, 0.0), discounts)
 
 
 def values_by_query(
