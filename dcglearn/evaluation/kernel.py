@@ -27,7 +27,6 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.unique_rows import places
 from dcglearn.metrics.dcg import DCG, largest_sums, normalised_values
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.names import ListMetric, MetricName
 from dcglearn.metrics.reading import SCORING, read_metric
 from dcglearn.metrics.textbook import textbook_discounts
@@ -140,13 +139,16 @@ class Lists:
             return sums * np.maximum(n, 1.0) ** -metric.power
 
         # gains of a utility that is no sum cannot be shared
-        grades = graded(metric, self.grades, unjudged)
+        grade = metric.n_grades - 1 if unjudged == "best" else 0
+        grades = np.where(self.grades == UNKNOWN, grade, self.grades)
         mixed = self.same[1:] & (grades[1:] != grades[:-1])
         if self.ties == "average" and mixed.any():
             raise InputError(
                 "not a DCG, so documents of equal score cannot share gains, and some are tied: "
                 'give ties="stable"'
             )
+
+        # value them query by query
         values = np.zeros(len(self.offsets) - 1)
         for queries, _, _, table in _tables(self.offsets, grades, EMPTY):
             values[queries] = metric.score(table.astype(np.int8))
@@ -155,7 +157,7 @@ class Lists:
     def ideals(self, metric: ListMetric, unjudged: str | float) -> Floats:
         """Return the largest value of a ranking of each list's own documents, shape (Q,)."""
         own, rule = (self.judged, "worst") if unjudged == "drop" else (self, unjudged)
-        return ideals([metric], own.offsets, own.grades, rule)[0]
+        return ideals({"own": metric}, own.offsets, own.grades, rule)["own"]
 
     def sums(self, gains: Floats, discounts: Floats) -> Floats:
         """Return sums of gains times discounts, (K,) or C columns of them, shape (Q,) or (Q, C)."""
@@ -193,22 +195,17 @@ def gain_of_unjudged(metric: ListMetric, unjudged: str | float) -> float:
     return float(own[unjudged] if isinstance(unjudged, str) else unjudged)
 
 
-def graded(metric: ListUtility, grades: Integers, unjudged: str | float) -> Integers:
-    """Return grades with that of unjudged documents, the best or the worst."""
-    grade = metric.n_grades - 1 if unjudged == "best" else 0
-    return np.where(grades == UNKNOWN, grade, grades)
-
-
 def _tables(
     offsets: Integers, values: Any, filler: float = np.nan, width: int = 0
 ) -> Iterator[tuple[Integers, slice | Integers, slice | Flags, Any]]:
     """Yield queries of similar size with their values, a row each, `filler` behind the last.
 
-    Rows have `width` cells or more. Between them are the places of the values, and the cells that hold them: what is found for cells
-    goes back by ``flat[at] = table[present].ravel()``.
+    Rows have `width` cells or more. Between queries and values are the places of the values, and
+    the cells that hold them: what is found for cells goes back by ``flat[at] =
+    table[present].ravel()``.
     """
     sizes = np.diff(offsets)
-    for queries in similar_sizes(np.maximum(sizes, width)):
+    for queries in similar_sizes(np.maximum(sizes, width) * (sizes > 0)):
         shape = len(queries), max(int(sizes[queries].max()), width)
         together = slice(offsets[queries[0]], offsets[queries[-1] + 1])
         if sizes[queries].min() == shape[1] and values[together].size == shape[0] * shape[1]:
@@ -270,38 +267,41 @@ def ranked(
 
 
 def ideals(
-    metrics: Sequence[ListMetric],
+    metrics: Mapping[Any, ListMetric],
     offsets: Integers,
     grades: Any,
     unjudged: str | float = "worst",
     *,
     filled: bool = False,
-) -> list[Floats]:
-    """Return the largest value of a ranking of each query's documents, shape (Q,), by DCG.
+) -> dict[Any, Floats]:
+    """Return the largest value of a ranking of each query's documents, shape (Q,), by DCG's key.
 
     Harmful documents are left out. If `filled`, unjudged documents that gain something fill the
     positions for which there is no other.
     """
-    found = [np.zeros(len(offsets) - 1) for _ in metrics]
-    depth = max((metric.depth for metric in metrics), default=1)
-    fills = [filled and gain_of_unjudged(metric, unjudged) > 0 for metric in metrics]
+    found = {name: np.zeros(len(offsets) - 1) for name in metrics}
+    depth = max((metric.depth for metric in metrics.values()), default=1)
+    fills = {
+        name: filled and gain_of_unjudged(metric, unjudged) > 0 for name, metric in metrics.items()
+    }
     narrow = np.int16 if grades.dtype.kind == "i" and grades.max(initial=0) < 2**15 else np.float64
-    for queries, _, _, table in _tables(offsets, grades, EMPTY, depth * any(fills)):
+    for queries, _, _, table in _tables(offsets, grades, EMPTY, depth * any(fills.values())):
         # the best grades, which are best for all gains that rise with the grade
         falling = -table.astype(narrow)
         if table.shape[1] > depth:
             falling.partition(depth - 1, axis=1)
         by_grade = -np.sort(falling[:, :depth], axis=1)
 
-        for values, metric, fill in zip(found, metrics, fills, strict=True):
+        for name, metric in metrics.items():
             rises = unjudged == "worst" and (np.diff(metric.gains) >= 0).all()
             own = by_grade if rises and metric.discounts.min() >= 0 else table
 
             # unjudged documents where there is no other
-            if fill:
+            if fills[name]:
                 is_free = (own == EMPTY) & (np.arange(own.shape[1]) < metric.depth)
                 own = np.where(is_free, UNKNOWN, own)
-            values[queries] = largest_sums(gains_of(metric, own, unjudged), metric.discounts)
+            gains = gains_of(metric, own, unjudged)
+            found[name][queries] = largest_sums(gains, metric.discounts)
     return found
 
 
@@ -322,8 +322,7 @@ def values_by_query(
     """
     depth = max(metric.depth for metric in metrics.values())
     lists = ranked(offsets, scores, grades.take, depth, ties)
-    best = ideals([metrics[name] for name in divided], offsets, grades)
-    tops, values = dict(zip(divided, best, strict=True)), {}
+    tops, values = ideals({name: metrics[name] for name in divided}, offsets, grades), {}
     for name, metric in metrics.items():
         with errors_in(name):
             value = lists.values(metric)

@@ -13,20 +13,12 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from dcglearn.evaluation.kernel import (
-    Grading,
-    Lists,
-    OfNumbers,
-    any_in,
-    at_grades,
-    gains_of,
-    ideals,
-)
+from dcglearn.evaluation.kernel import Grading, Lists, any_in, at_grades, gains_of, ideals
 from dcglearn.evaluation.other_measures import measured_elsewhere
 from dcglearn.evaluation.ranked import judged_documents, ranked_lists
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
-from dcglearn.foundation.plain_text import nearest, number_of
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
@@ -367,69 +359,73 @@ def evaluate(
     _check_settings(unjudged, missing, ideal, ties, unseen, bounds=bounds)
     judged, systems = read_both(judgements, runs, duplicates=duplicates)
 
-    # our metrics, and those of ir_measures
+    # our metrics by number, and those of ir_measures by name
     by_name = as_metrics(metrics, judged, systems)
-    words, own = [*by_name], dict(enumerate(by_name.values()))
-    dcgs = {m: metric for m, metric in own.items() if not isinstance(metric, str)}
-    others = {words[m]: name for m, name in own.items() if isinstance(name, str)}
-    larger, n_grades = {}, judged.n_grades or 0
-    for m, metric in dcgs.items():
+    words = [*by_name]
+    own = {m: metric for m, metric in enumerate(by_name.values()) if not isinstance(metric, str)}
+    others = {name: metric for name, metric in by_name.items() if isinstance(metric, str)}
+
+    # metrics of other scales
+    n_grades = judged.n_grades or 0
+    for m, metric in own.items():
         _check_metric(words[m], metric, unjudged, judged, bounds=bounds)
-        if not isinstance(metric, OfNumbers) and metric.n_grades > max(n_grades, 2):
-            larger[words[m]] = metric.n_grades
+    sizes = {words[m]: metric.n_grades for m, metric in own.items() if n_grades}
+    larger = {name: size for name, size in sizes.items() if size > max(n_grades, 2)}
     warn_of_scale(larger, n_grades, judged.name)
 
     # how deep lists are looked at
-    depth = max((metric.depth for metric in dcgs.values()), default=1)
+    depth = max((metric.depth for metric in own.values()), default=1)
     to_the_end = unjudged == "drop" or ties == "average" or ideal == "list"
     whole = to_the_end or others or bounds
 
-    # what values are divided by, and which queries have something to measure
+    # what values are divided by
     queries, offsets, grades = judged_documents(judged)
-    divided = [m for m, metric in dcgs.items() if normalise and not metric.plain]
-    shared = divided if ideal == "judgements" else []
-    best = ideals([dcgs[m] for m in shared], offsets, grades, unjudged, filled=unjudged != "best")
-    tops = dict(zip(shared, best, strict=True))
-    valued = {m: any_in(offsets, grades > 0) for m in own}
-    for m, metric in dcgs.items():
+    divided = {m: metric for m, metric in own.items() if normalise and not metric.plain}
+    tops = {}
+    if ideal == "judgements":
+        tops = ideals(divided, offsets, grades, unjudged, filled=unjudged != "best")
+
+    # which queries have something to measure
+    valued = dict.fromkeys(range(len(words)), any_in(offsets, grades > 0))
+    for m, metric in own.items():
         differs = gains_of(metric, grades) != metric.gains[0]
         valued[m] = any_in(offsets, differs & metric.discounts.any())
 
     # evaluate run by run
     lists: list[Lists] = []
-    known = {m: one for m, one in dcgs.items() if isinstance(one, DCG) and one.judges}
-    values = np.full((len(systems), len(own), len(queries)), np.nan)
+    known = {m: one for m, one in own.items() if isinstance(one, DCG) and one.judges}
+    values = np.full((len(systems), len(words), len(queries)), np.nan)
     measured, shares = np.zeros(values.shape, dtype=bool), np.zeros((2, *values.shape[:2]))
     for r, run in enumerate(systems):
         ranked = ranked_lists(judged, run, None if whole else depth, ties)
         has = np.diff(ranked.offsets) > 0
+        if bounds or known:  # else they would fill the memory
+            lists.append(ranked)
 
         # queries with something to measure, and shares of documents that are judged
-        for m in own:
-            looked_at = dcgs[m].depth if m in dcgs else None
+        for m, of_queries in valued.items():
+            looked_at = own[m].depth if m in own else None
             seen = ranked.any(ranked.grades >= 0, None if to_the_end else looked_at)
-            measured[r, m], shares[:, r, m] = valued[m] & seen, ranked.shares(looked_at)
+            measured[r, m], shares[:, r, m] = of_queries & seen, ranked.shares(looked_at)
 
         # values by our metrics
-        for m, metric in dcgs.items():
+        for m, metric in own.items():
             with errors_in(words[m]):
                 value = ranked.values(metric, unjudged)
             if m in divided:
                 top = tops[m] if m in tops else ranked.ideals(metric, unjudged)
                 value = normalised_values(value, top, empty)
             values[r, m, has] = value[has]
-        if bounds or known:  # else they would fill the memory
-            lists.append(ranked)
 
     # measures of ir_measures
     if others:
         computed = measured_elsewhere(others, judged, systems, queries)
-        values[:, [m for m in own if m not in dcgs]] = computed
+        values[:, [name in others for name in words]] = computed
 
     # what the documents without a judgement leave open
     left = None
     if bounds:
-        left = Unjudged(systems, lists, offsets, grades, dcgs, divided, empty, unseen)
+        left = Unjudged(systems, lists, offsets, grades, own, divided, empty, unseen)
 
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), words)
     return Evaluation(
@@ -471,17 +467,19 @@ def _check_metric(
     name: str, metric: ListMetric, unjudged: str | float, judged: Judgements, *, bounds: bool
 ) -> None:
     """Raise InputError if a metric has no gains for the judgements, or for these settings."""
-    is_dcg, of_numbers = isinstance(metric, DCG), isinstance(metric, OfNumbers)
-    if not is_dcg and not isinstance(unjudged, str):
-        remedy = "documents without a judgement count as worst or best, or are dropped"
-        raise InputError(f"{name} is not a DCG: {remedy}")
-    if bounds and not is_dcg:
-        raise InputError(f"{name} is not a DCG, and only a DCG has bounds")
+    # what only sums have
+    if not isinstance(metric, DCG) and (bounds or not isinstance(unjudged, str)):
+        raise InputError(
+            f"{name} is not a DCG, and only a DCG has bounds, or a gain of documents without a "
+            "judgement, which count as worst or best, or are dropped"
+        )
     if bounds and isinstance(metric, DCG) and metric.power:
         raise InputError(f"{name} averages, and only a DCG that adds up has bounds")
-    if bounds and of_numbers:
+
+    # a scale, and a gain of each of its grades
+    if bounds and judged.n_grades is None:
         raise InputError(f"{name}: bounds are over all grades of a scale: {LEVELS}")
-    if judged.n_grades is not None and not of_numbers and judged.n_grades > metric.n_grades:
+    if judged.n_grades is not None and judged.n_grades > metric.n_grades:
         raise InputError(
             f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
             f"{grades_of(metric.n_grades)}; map the grades of the judgements to its own "
@@ -493,11 +491,8 @@ def _check_settings(
     unjudged: str | float, missing: str, ideal: str, ties: str, unseen: int, *, bounds: bool
 ) -> None:
     # each by itself
-    if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
-        near = nearest(unjudged, UNJUDGED) if isinstance(unjudged, str) else ""
-        raise InputError(
-            f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
-        )
+    if isinstance(unjudged, str) or not np.isfinite(unjudged):
+        one_of(unjudged, "unjudged", UNJUDGED, ", or a finite gain")
     one_of(missing, "missing", ("zero", "skip"))
     one_of(ideal, "ideal", ("judgements", "list"))
 
