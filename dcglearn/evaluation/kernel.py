@@ -133,8 +133,6 @@ class Lists:
             return self.judged.values(metric)
         if isinstance(metric, DCG):
             sums = self.sums(gains_of(metric, self.grades, unjudged), metric.discounts)
-            if metric.power == 0:
-                return sums
             n = np.minimum(np.diff(self.offsets), metric.depth)
             return sums * np.maximum(n, 1.0) ** -metric.power
 
@@ -154,10 +152,10 @@ class Lists:
             values[queries] = metric.score(table.astype(np.int8))
         return values
 
-    def ideals(self, metric: ListMetric, unjudged: str | float) -> Floats:
-        """Return the largest value of a ranking of each list's own documents, shape (Q,)."""
+    def ideals(self, metrics: Mapping[Any, ListMetric], unjudged: str | float) -> dict[Any, Floats]:
+        """Return what `ideals` does, of rankings of each list's own documents."""
         own, rule = (self.judged, "worst") if unjudged == "drop" else (self, unjudged)
-        return ideals({"own": metric}, own.offsets, own.grades, rule)["own"]
+        return ideals(metrics, own.offsets, own.grades, rule)
 
     def sums(self, gains: Floats, discounts: Floats) -> Floats:
         """Return sums of gains times discounts, (K,) or C columns of them, shape (Q,) or (Q, C)."""
@@ -280,12 +278,15 @@ def ideals(
     positions for which there is no other.
     """
     found = {name: np.zeros(len(offsets) - 1) for name in metrics}
-    depth = max((metric.depth for metric in metrics.values()), default=1)
-    fills = {
-        name: filled and gain_of_unjudged(metric, unjudged) > 0 for name, metric in metrics.items()
-    }
+    if not metrics:
+        return found
+
+    # how deep rankings are looked at, and which metrics fill them
+    depth = max(metric.depth for metric in metrics.values())
+    gainful = {m for m, metric in metrics.items() if gain_of_unjudged(metric, unjudged) > 0}
+    fills = gainful if filled else ()
     narrow = np.int16 if grades.dtype.kind == "i" and grades.max(initial=0) < 2**15 else np.float64
-    for queries, _, _, table in _tables(offsets, grades, EMPTY, depth * any(fills.values())):
+    for queries, _, _, table in _tables(offsets, grades, EMPTY, depth * bool(fills)):
         # the best grades, which are best for all gains that rise with the grade
         falling = -table.astype(narrow)
         if table.shape[1] > depth:
@@ -297,7 +298,7 @@ def ideals(
             own = by_grade if rises and metric.discounts.min() >= 0 else table
 
             # unjudged documents where there is no other
-            if fills[name]:
+            if name in fills:
                 is_free = (own == EMPTY) & (np.arange(own.shape[1]) < metric.depth)
                 own = np.where(is_free, UNKNOWN, own)
             gains = gains_of(metric, own, unjudged)

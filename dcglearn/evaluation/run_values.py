@@ -155,10 +155,8 @@ class Evaluation(Finding):
         # a row for each query that counts
         names = np.meshgrid(self.runs, self.metrics, (*self.queries, "all"), indexing="ij")
         columns |= zip(("run", "measure", "query_id"), names, strict=True)
-        frame = pl.DataFrame({name: cells.ravel() for name, cells in columns.items()})
-        counted = frame.filter(pl.col("value").is_not_nan()).with_columns(
-            pl.col("^(least|most)$").fill_nan(None)
-        )
+        cells = {name: column.ravel() for name, column in columns.items()}
+        counted = pl.DataFrame(cells, nan_to_null=True).drop_nulls("value")
         return counted.select("run", "query_id", "measure", "^(value|least|most)$")
 
     def ordered(self) -> Evaluation:
@@ -381,9 +379,9 @@ def evaluate(
     # what values are divided by
     queries, offsets, grades = judged_documents(judged)
     divided = {m: metric for m, metric in own.items() if normalise and not metric.plain}
-    tops = {}
+    best = {}
     if ideal == "judgements":
-        tops = ideals(divided, offsets, grades, unjudged, filled=unjudged != "best")
+        best = ideals(divided, offsets, grades, unjudged, filled=unjudged != "best")
 
     # which queries have something to measure
     valued = dict.fromkeys(range(len(words)), any_in(offsets, grades > 0))
@@ -409,12 +407,12 @@ def evaluate(
             measured[r, m], shares[:, r, m] = of_queries & seen, ranked.shares(looked_at)
 
         # values by our metrics
+        tops = best or ranked.ideals(divided, unjudged)
         for m, metric in own.items():
             with errors_in(words[m]):
                 value = ranked.values(metric, unjudged)
             if m in divided:
-                top = tops[m] if m in tops else ranked.ideals(metric, unjudged)
-                value = normalised_values(value, top, empty)
+                value = normalised_values(value, tops[m], empty)
             values[r, m, has] = value[has]
 
     # measures of ir_measures
@@ -538,7 +536,7 @@ def as_metrics(
         parsed = metric_or_name(word, accept=SCORING, name=called)
         label, depth = name, 1
         if isinstance(parsed, MetricName):
-            depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
+            depth = parsed.depth or longest_list(judgements, *runs)
             label = parsed.at(depth) if name == metric == word else name
         with errors_in(label):
             by_name[label] = at_grades(parsed, grading, depth)
@@ -559,5 +557,5 @@ def _is_ours(word: PathLike) -> bool:
 
 def longest_list(*tables: Run | Judgements) -> int:
     """Return the largest number of documents of a query."""
-    longest: list[Any] = [table.frame["query"].value_counts()["count"].max() for table in tables]
-    return max(int(n or 1) for n in longest)
+    longest: Any = [table.frame["query"].value_counts()["count"].max() or 1 for table in tables]
+    return max(longest)
