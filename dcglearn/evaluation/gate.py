@@ -92,7 +92,15 @@ class Gate(Finding):
     @property
     def notes(self) -> list[str]:
         """The rule with its error rate, and topics that do not count."""
-        notes, table = [self._rule], self.table
+        table, margin = self.table, f"{self.min_difference:.4g}"
+        above = ", passes only if it is shown to be above" * (self.rule == "non-inferior")
+        notes = [
+            f"rule {self.rule}, one-sided: a run fails if its difference is shown to be below "
+            f"{margin}{above}, by Student's t and by the exact test of signs; at a true difference "
+            f"of {margin} this happens with a probability of at most {self.error:.2g}"
+        ]
+
+        # people, and topics that do not count
         if self.at_least is not None:
             notes.append(
                 f"it also takes at least {self.at_least:g} of 100 people who see a difference, by "
@@ -116,17 +124,6 @@ class Gate(Finding):
             f"{row['reason']} ({row['run']} against {row['baseline']} under {row['measure']}: "
             f"difference {row['difference']:+.4f}, {interval}, margin "
             f"{self.min_difference:.4g}, {counted})"
-        )
-
-    @property
-    def _rule(self) -> str:
-        """The rule, with its error rate."""
-        margin = f"{self.min_difference:.4g}"
-        above = ", passes only if it is shown to be above" * (self.rule == "non-inferior")
-        return (
-            f"rule {self.rule}, one-sided: a run fails if its difference is shown to be below "
-            f"{margin}{above}, by Student's t and by the exact test of signs; at a true difference "
-            f"of {margin} this happens with a probability of at most {self.error:.2g}"
         )
 
     @property
@@ -205,9 +202,8 @@ def gated(
         if verdict == "pass" and at_least is not None and (people or 0.0) < at_least:
             verdict = "fail"
             reason = f"too few people are shown to take {row['run']} rather than {row['baseline']}"
-        facts |= {"verdict": verdict, "reason": reason}
-        verdicts.append({name: facts[name] for name in COLUMNS})
-    return Gate(table_of(verdicts), margin, rule, level, at_least)
+        verdicts.append(facts | {"verdict": verdict, "reason": reason})
+    return Gate(table_of(verdicts).select(COLUMNS), margin, rule, level, at_least)
 
 
 def _refuse_absence(row: Fields) -> None:
