@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -34,8 +33,6 @@ from dcglearn.foundation.validation import (
 from dcglearn.metrics.reading import MetricsLike, labelled
 from dcglearn.reading.judgements import JudgementsLike
 from dcglearn.reading.runs import RunsLike, read_both
-
-_LOG = logging.getLogger(__name__)
 
 SHOWN = (
     *("run", "measure", "mean", "difference", "low", "high", "p_t", "p_permutation"),
@@ -337,7 +334,6 @@ def compare_systems(
         tests["p_corrected"] = tests["p_permutation" if machine is None else "p_t"]
         rows.append(names | tests | _facts(evaluation, m, r, b, kept))
         differences.append(values[0, kept] if by_machine is None else None)
-    _LOG.info("compared %d runs with %s", len(others), runs[b])
 
     # correct for the number of rows; tests that nobody has are null
     table = table_of(rows).cast({pl.Null: pl.Float64})
