@@ -70,7 +70,7 @@ def at_grades(metric: ListMetric | MetricName, grading: Grading, depth: int) -> 
     if grading.n_grades is None and linear:
         discounts = textbook_discounts(linear.discount, linear.deep(depth))
         return OfNumbers(np.array([0.0, grading.top]), discounts)
-    if grading.n_grades is None and not isinstance(metric, OfNumbers):
+    if grading.n_grades is None:
         raise InputError(
             f"needs levels, whole grades from 0 to {MAX_GRADES - 1}, and these are other numbers: "
             f"{grading.remedy}; nDCG takes any number as the gain"

@@ -29,7 +29,6 @@ from dcglearn.foundation.validation import (
     errors_in,
     listed,
     one_of,
-    whole_number,
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.names import ListMetric, MetricName, is_metric_name
@@ -266,7 +265,6 @@ class EvaluateOptions(TypedDict, total=False):
     empty: float
     duplicates: Duplicates
     bounds: bool
-    unseen: int
 
 
 def evaluate(
@@ -282,7 +280,6 @@ def evaluate(
     empty: float = 0.0,
     duplicates: Duplicates = "error",
     bounds: bool = False,
-    unseen: int = 0,
 ) -> Evaluation:
     """Evaluate runs under any number of metrics, sorting once.
 
@@ -336,9 +333,6 @@ def evaluate(
         Also find the least and the most that each value can be once all documents that the run
         shows are judged, exactly (`Evaluation.bounds`), with the ideal, which good documents raise.
         For RBP, the most less the value is its residual.
-    unseen : int
-        Number of documents of each query that no run shows and that may be judged too: bounds allow
-        for what they could add to the ideal.
 
     See Also
     --------
@@ -354,7 +348,7 @@ def evaluate(
     run   nDCG@10  exponential-log2@10
     mine   0.7967               0.7098
     """
-    _check_settings(unjudged, missing, ideal, ties, unseen, bounds=bounds)
+    _check_settings(unjudged, missing, ideal, ties, bounds=bounds)
     judged, systems = read_both(judgements, runs, duplicates=duplicates)
 
     # our metrics by number, and those of ir_measures by name
@@ -423,7 +417,7 @@ def evaluate(
     # what the documents without a judgement leave open
     left = None
     if bounds:
-        left = Unjudged(systems, lists, offsets, grades, own, divided, empty, unseen)
+        left = Unjudged(systems, lists, offsets, grades, own, divided, empty)
 
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), words)
     return Evaluation(
@@ -486,7 +480,7 @@ def _check_metric(
 
 
 def _check_settings(
-    unjudged: str | float, missing: str, ideal: str, ties: str, unseen: int, *, bounds: bool
+    unjudged: str | float, missing: str, ideal: str, ties: str, *, bounds: bool
 ) -> None:
     # each by itself
     if isinstance(unjudged, str) or not np.isfinite(unjudged):
@@ -495,8 +489,6 @@ def _check_settings(
     one_of(ideal, "ideal", ("judgements", "list"))
 
     # settings that do not go together
-    if whole_number(unseen, "unseen", 0, 100_000) and not bounds:
-        raise InputError("unseen documents count in bounds alone: give bounds=True too")
     if bounds and (unjudged, ideal, ties == "average") != ("worst", "judgements", False):
         raise InputError(
             'bounds go with unjudged="worst", ideal="judgements" and one order of the documents '
