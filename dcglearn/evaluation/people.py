@@ -35,9 +35,10 @@ def drawn_metrics(metric: DCG, most: int | None = None) -> list[DCG]:
     draws = judges_of(metric).draws
     if draws is None:
         return []
-    rows = draws.rows(most or len(draws))
-    gains, discounts, powers = draws.gains, draws.discounts, draws.powers
-    return [DCG(gains[row], discounts[row], power=powers[row]) for row in rows]
+    return [
+        DCG(draws.gains[row], draws.discounts[row], power=draws.powers[row])
+        for row in draws.rows(most or len(draws))
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -382,9 +382,10 @@ def _number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
     """Return which run the others are compared with; raise InputError if there are none."""
     if len(runs) < 2:
         raise InputError("a comparison needs two systems or more; give another run")
-    if baseline is not None and baseline not in runs:
-        raise InputError(f"baseline={baseline!r} is none of the runs {', '.join(runs)}")
-    return 0 if baseline is None else runs.index(baseline)
+    if baseline is None:
+        return 0
+    one_of(baseline, "baseline", runs)
+    return runs.index(baseline)
 
 
 def _compared_over(topics: str, machine: Evaluation | None) -> str:
