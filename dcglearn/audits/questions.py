@@ -166,14 +166,11 @@ SENTENCES = {
 class Verdict(Section):
     """Whether to keep the metric, change it, or judge more, with what a first screen shows.
 
-    `verdict` is a key of `SENTENCES`, on the metric of this `name`, and `followed` the one that
-    people follow: "learned", "in use", or "" for none. Beside the curves, a page shows `figures`,
-    each with what it is, and what `todo` says to do.
+    `verdict` is a key of `SENTENCES`. Beside the curves, a page shows `figures`, each with what it
+    is, and what `todo` says to do.
     """
 
     verdict: str = ""
-    name: str = ""
-    followed: str = ""
     figures: Sequence[tuple[str, str]] = ()
     todo: str = ""
 
@@ -181,7 +178,7 @@ class Verdict(Section):
 def verdict_on(inputs: Inputs) -> Verdict:
     """Return the verdict; its figures are shares of held-out verdicts, and the log."""
     held_out, (verdict, why) = inputs.held_out, _verdict(inputs)
-    sentence, followed, figures = SENTENCES[verdict].format(inputs.name), "", []
+    sentence, figures = SENTENCES[verdict].format(inputs.name), []
 
     # shares of held-out verdicts, if there are any
     if held_out is not None:
@@ -191,12 +188,11 @@ def verdict_on(inputs: Inputs) -> Verdict:
             f"and by {inputs.name}"
         )
         figures.append((shares, ordered))
-        followed = held_out.followed
 
     # where people follow one of the two, in verdicts of 100
-    if held_out is not None and followed:
+    if held_out is not None and held_out.followed:
         share, theirs = held_out.with_learned, LEARNED
-        if followed == "in use":
+        if held_out.followed == "in use":
             share, theirs = 1 - share, inputs.name
         of_100, go = f"{100 * share:.0f} of 100", f"verdicts go with {theirs}"
         sentence += f": where the two metrics differ, {of_100} {go}"
@@ -206,7 +202,7 @@ def verdict_on(inputs: Inputs) -> Verdict:
     # the curves, and what to do next
     curves = as_curves({"learned": inputs.dcg, inputs.name: inputs.baseline}, inputs.bands)
     todo = next_step(inputs).sentence
-    return Verdict(sentence, [why], (), "", curves, verdict, inputs.name, followed, figures, todo)
+    return Verdict(sentence, [why], (), "", curves, verdict, figures, todo)
 
 
 def _verdict(inputs: Inputs) -> tuple[str, str]:
@@ -233,23 +229,22 @@ def _verdict(inputs: Inputs) -> tuple[str, str]:
 
 def beside(inputs: Inputs) -> Section | None:
     """Return where gains and discounts of the metric in use lie outside the bands."""
+    import polars as pl
+
     usual, name, bands = inputs.baseline, inputs.name, inputs.bands
     if bands is None:
         return None
 
     # the power is the last row, where it is free
-    in_use = [*usual.gains, *usual.discounts, usual.power]
-    ends = bands.table.select("parameter", "all_low", "all_high").rows()
-    rows = [
-        {"parameter": parameter, name: value, "low": low, "high": high}
-        for (parameter, low, high), value in zip(ends, in_use, strict=False)
-    ]
+    ends = bands.table.select("parameter", low="all_low", high="all_high")
+    in_use = [*usual.gains, *usual.discounts, usual.power][: len(ends)]
+    table = ends.insert_column(1, pl.Series(name, in_use))
 
     # numbers whose band leaves out the metric in use
-    outside = [row["parameter"] for row in rows if not row["low"] <= row[name] <= row["high"]]
+    outside = table.filter(~pl.col(name).is_between("low", "high"))["parameter"]
     which = ", ".join(outside) or "none"
     sentence = f"gains and discounts of {name} outside the 90% bands of all at once: {which}"
-    return Section(sentence, rows=rows)
+    return Section(sentence, rows=table.to_dicts())
 
 
 def disagreement(inputs: Inputs) -> DisagreementMatrix:
@@ -301,8 +296,8 @@ def survival(inputs: Inputs) -> Section | None:
     survive, overturned = int((held == 1).sum()), int((held == 0).sum())
     return Section(
         f"of {number_of(len(held), 'pairs of systems', ',')} every DCG that these verdicts allow "
-        f"puts {survive:,} in the order of {inputs.name} and {overturned:,} in the other; "
-        f"{len(held) - survive - overturned:,} are left open",
+        f"puts {survive:,} in the order of {inputs.name} and {overturned:,} in the other; left "
+        f"open: {len(held) - survive - overturned:,}",
         rows=[{"pairs": len(held), "survive": survive, "overturned": overturned}],
     )
 
