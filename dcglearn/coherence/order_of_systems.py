@@ -84,11 +84,12 @@ class SystemOrder(Finding):
         # pairs of systems that any two metrics swap, and those beyond chance
         n = len({swap.systems for swap in self.swaps})
         n_solid = len({swap.systems for swap in self.swaps if swap.beyond_chance})
-        pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems change places"
+        pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems"
         if n_solid:
-            return f"the order depends on the metric: {n_solid} {pairs} beyond chance"
+            return f"the order depends on the metric, which swaps {n_solid} {pairs} beyond chance"
         if n:
-            return f"the order is not shown to depend on the metric: {n} {pairs}, within chance"
+            swaps = f"which swaps {n} {pairs} within chance alone"
+            return f"the order is not shown to depend on the metric, {swaps}"
         return "the order is the same under these metrics"
 
     @property
