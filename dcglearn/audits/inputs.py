@@ -82,13 +82,11 @@ class Inputs:
             else:
                 judges = self.bands.judges
 
-        # how sure they are, and what they leave unexplained, by held-out pairs
-        judges = shrunk(judges, self.calibration)
-        if self.tells_nothing:
-            judges = replace(judges, unexplained=NO_SIGNAL)
-        elif held_out is not None and held_out.below_ceiling:
+        # what they leave unexplained, and how sure they are, by held-out pairs
+        unexplained = NO_SIGNAL if self.tells_nothing else ""
+        if held_out is not None and held_out.below_ceiling:
             unexplained = f"grades do not explain all: {held_out.room}"
-            judges = replace(judges, unexplained=unexplained)
+        judges = replace(shrunk(judges, self.calibration), unexplained=unexplained)
         return replace(fit.dcg, judges=judges)
 
     @property
