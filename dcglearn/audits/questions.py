@@ -14,7 +14,7 @@ from dcglearn.evaluation.people import People, drawn_metrics, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import left_out, number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.learning.fit import Fit, cautions_of, fit_of
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
@@ -33,37 +33,30 @@ NAMED = 0.05
 
 def holdings(inputs: Inputs) -> Section:
     """Return the contents of the log, and what stands out."""
-    log, agreement, coins = inputs.log, inputs.agreement, inputs.tells_nothing
-    fit = None if coins else fit_of(inputs.fit)
-
     # raters who name one side, whatever the lists
-    striking = []
-    if one_sided := ", ".join(one_sided_raters(log)):
-        striking.append(f"raters who always name one side are left out: {one_sided}")
-    if coins:
-        striking.append(NO_SIGNAL)
-    elif log.ratings is None:
-        table = agreement.table
-        for side in ("first", "second") if "favours" in table.columns else ():
-            if raters := ", ".join(table.filter(favours=side)["rater"]):
-                striking.append(f"favour the list shown {side}: {raters}")
+    log, fit, table = inputs.log, fit_of(inputs.fit), inputs.agreement.table
+    raters: Fields = {"raters who always name one side are left out": one_sided_raters(log)}
 
-    # raters who err far more often than judges do
-    if fit is not None and "error" in agreement.table.columns:
-        errors = agreement.table.drop_nans(["error_low"])
-        most = max(0.05, 2 * fit.error_rate)
-        erring = ", ".join(errors.filter(errors["error_low"] > most)["rater"])
-        striking += [f"raters who err far more often: {erring}"] if erring else []
-    striking += cautions_of(log, inputs.fit)
+    # raters who favour a side, or err far more often than judges do
+    if "favours" in table.columns:
+        for side in ("first", "second"):
+            raters[f"favour the list shown {side}"] = table.filter(favours=side)["rater"]
+    if fit is not None and "error" in table.columns:
+        erring = table.filter(table["error_low"] > max(0.05, 2 * fit.error_rate))
+        raters["raters who err far more often"] = erring["rater"]
+
+    # all that stands out
+    striking = [f"{who}: {', '.join(names)}" for who, names in raters.items() if len(names)]
+    striking += [NO_SIGNAL] * inputs.tells_nothing + cautions_of(log, inputs.fit)
 
     # the sentence counts, and names what stands out most
     first, *others = striking or ["nothing in them stands out"]
     dropped = {**log.dropped, **inputs.fit.dropped, REASON: 0}
     said = left_out({reason: n for reason, n in dropped.items() if ": " not in reason})
     if n := log.n_contradicted():
-        share, say = n / log.decided.total_weight, "says" if n == 1 else "say"
+        share = n / log.decided.total_weight
         pairs = f"{number_of(round(n, 1), 'pairs', ',.10g')}, {share:.1%} of those with a winner"
-        said.insert(0, f"contradicted: {pairs}, {say} the opposite of another pair")
+        said.insert(0, f"contradicted by another pair: {pairs}")
     return Section(f"{contents(log)}: {'; '.join([first, *said])}", others)
 
 

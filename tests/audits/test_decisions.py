@@ -37,7 +37,7 @@ def beside_runs(known, judgements, runs, **changes):
 def test_systems_that_swap_and_systems_that_do_not(steep):
     known = beside_runs(steep, QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
     assert known.order.sentence == (
-        "the order depends on the metric: 1 of 1 pair of systems change places beyond chance"
+        "the order depends on the metric, which swaps 1 of 1 pair of systems beyond chance"
     )
     found = survival(known)
     assert found.sentence == (
