@@ -20,6 +20,7 @@ from dcglearn.coherence.rankings import (
 from dcglearn.coherence.regret import TIE
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import wilson
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import (
     Floats,
@@ -94,7 +95,7 @@ class Disagreement(Finding):
     def notes(self) -> list[str]:
         """Which pairs were compared."""
         how = "exact: all" if self.exact else "a random sample:"
-        return [f"{how} {self.n_pairs:,} pairs of {self.rankings}", *self.caveats]
+        return [f"{how} {number_of(self.n_pairs, 'pairs', ',')} of {self.rankings}", *self.caveats]
 
 
 def disagreement(
@@ -260,7 +261,10 @@ class DisagreementMatrix(Finding):
     def notes(self) -> list[str]:
         """What was compared."""
         how = "all" if self.exact else "a random sample of"
-        return [f"share of pairs ordered differently; {how} {self.n_pairs:,} pairs of rankings"]
+        return [
+            f"share of pairs ordered differently; {how} "
+            f"{number_of(self.n_pairs, 'pairs', ',')} of rankings"
+        ]
 
 
 def disagreement_matrix(

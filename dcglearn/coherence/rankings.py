@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Grades, InputError, multiset
 from dcglearn.logs.visibility import ONLY_STEPS
 from dcglearn.metrics.dcg import DCG, Utility
@@ -60,10 +61,13 @@ class Rankings:
     def __str__(self) -> str:
         if self.counts is None:
             orders = ", each beside the other orders of its grades" if self.reordered else ""
-            return f"all {self.n_lists:,} lists of {self.depth} grades{orders}"
+            return (
+                f"all {number_of(self.n_lists, 'lists', ',')} of "
+                f"{number_of(self.depth, 'grades')}{orders}"
+            )
         return (
-            f"all {self.n_lists:,} rankings of {sum(self.counts)} documents down to position "
-            f"{self.depth}"
+            f"all {number_of(self.n_lists, 'rankings', ',')} of "
+            f"{number_of(sum(self.counts), 'documents')} down to position {self.depth}"
         )
 
     def scaled(self, metric: AnyMetric, name: str) -> Utility:

@@ -50,11 +50,13 @@ class ExplainedValues(Finding):
     def sentence(self) -> str:
         """How many values agree, and with which convention all do."""
         values = number_of(self.n, "values")
-        agreeing = f"{self.n_agreeing} of {values} agree with {self.metric} to {self.tolerance:.1g}"
+        agreeing = (
+            f"{self.metric} agrees with {self.n_agreeing} of {values} to {self.tolerance:.1g}"
+        )
         if self.n_agreeing == self.n:
             return agreeing
         if self.explained:
-            return f"{agreeing}, but all agree with {self.changes[0]}"
+            return f"{agreeing}, but with all by {self.changes[0]}"
         return f"{agreeing}; no change of conventions that was tried explains the others"
 
 

@@ -272,9 +272,9 @@ def _why_unknown(facts: Fields, level: float) -> str:
     n = facts["n_measured"]
     if not n:
         return (
-            f"{one_line(facts['measure'])} measures nothing of {pair}: in each of the "
-            f"{facts['n_topics']} topics {UNMEASURED}; check the grades of the judgements, and "
-            "whether runs and judgements name the same documents"
+            f"{one_line(facts['measure'])} measures nothing of {pair}: in each of "
+            f"{number_of(facts['n_topics'], 'topics')} {UNMEASURED}; check the grades of the "
+            "judgements, and whether runs and judgements name the same documents"
         )
 
     # topics whose differences could all have one sign by chance

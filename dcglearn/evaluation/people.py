@@ -129,9 +129,9 @@ class People(Finding):
             )
         if row["beyond"]:
             yield (
-                f"{row['beyond']} of {number_of(row['n_queries'], 'queries')} lie beyond what was "
-                "judged (a grade that never occurred, or a larger difference than any): there the "
-                "shares are extrapolated"
+                f"beyond what was judged: {row['beyond']} of "
+                f"{number_of(row['n_queries'], 'queries')} (a grade that never occurred, or a "
+                "larger difference than any); there the shares are extrapolated"
             )
 
     @property

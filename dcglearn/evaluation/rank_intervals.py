@@ -73,7 +73,7 @@ class Ranks(Finding):
         for measure, n_draws in self.n_draws.items():
             notes.append(
                 f"ranks under {measure} hold under all but {(1 - self.level) / 2:.1%} of "
-                f"{n_draws} metrics drawn from what its log allows"
+                f"{number_of(n_draws, 'metrics')} drawn from what its log allows"
             )
 
         # too few queries

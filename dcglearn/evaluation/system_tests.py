@@ -167,8 +167,8 @@ class SystemComparison(Finding):
         if len(table) == 1:
             return clearest
         return (
-            f"{(table['p_corrected'] < most).sum()} of {len(table)} differences from "
-            f"{best['baseline']} are beyond chance; the clearest: {clearest}"
+            f"beyond chance: {(table['p_corrected'] < most).sum()} of {len(table)} differences "
+            f"from {best['baseline']}; the clearest: {clearest}"
         )
 
     @property
@@ -408,8 +408,8 @@ def _people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
     shared = [place.pop(query) for query in people if query in place]
     if len(shared) < len(people) or len(place) < 2:
         raise InputError(
-            f"the machine has judged {len(shared)} of the {len(people)} queries that people "
-            f"judged, and {len(place)} others: it must judge all queries of people, "
-            "which correct it, and two or more others, which it adds"
+            f"the machine has judged {len(shared)} of {number_of(len(people), 'queries')} that "
+            f"people judged, and {number_of(len(place), 'others')}: it must judge all queries of "
+            "people, which correct it, and two or more others, which it adds"
         )
     return [*shared, *place.values()]

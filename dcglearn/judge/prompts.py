@@ -6,6 +6,7 @@ from pathlib import Path
 from string import Template
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Item
 
@@ -28,8 +29,9 @@ def write_prompts(
     # texts that a model can read
     if bare := sum(pair.items_a is None for pair in candidates.pairs):
         raise InputError(
-            f"{bare:,} of {len(candidates):,} pairs have no texts that a model could read: give "
-            "items_a and items_b, or docs_a and docs_b with --documents"
+            f"no texts that a model could read in {bare:,} of "
+            f"{number_of(len(candidates), 'pairs', ',')}: give items_a and items_b, or docs_a and "
+            "docs_b with --documents"
         )
 
     # requests in both orders

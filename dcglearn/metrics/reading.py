@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.plain_text import nearest
+from dcglearn.foundation.plain_text import nearest, number_of
 from dcglearn.foundation.validation import Floats, InputError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
@@ -276,7 +276,7 @@ def metric_in_use(
         return named.at(depth), named.metric(n_grades, depth)
     if named.n_grades < n_grades:
         raise InputError(
-            f"the metric used now has {named.n_grades} grades, the log {n_grades}: map them "
-            "(DCG.map_grades)"
+            f"the metric used now has {number_of(named.n_grades, 'grades')}, the log {n_grades}: "
+            "map them (DCG.map_grades)"
         )
     return "the metric used now", named

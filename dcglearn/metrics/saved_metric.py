@@ -13,7 +13,7 @@ from dcglearn.foundation.files import write_json
 from dcglearn.foundation.finding import cells_of, plain
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import aligned, names_in
+from dcglearn.foundation.plain_text import aligned, names_in, number_of
 from dcglearn.foundation.validation import (
     Fields,
     InputError,
@@ -161,7 +161,10 @@ class SavedMetric(Shown):
                 raise InputError(f"{name} must be a list of texts, not {texts!r}")
             object.__setattr__(self, name, tuple(texts))
         if self.grade_names is not None and len(self.grade_names) != self.n_grades:
-            raise InputError(f"{len(self.grade_names)} grade names for {self.n_grades} grades")
+            raise InputError(
+                f"{number_of(len(self.grade_names), 'grade names')} for "
+                f"{number_of(self.n_grades, 'grades')}"
+            )
 
     def __str__(self) -> str:
         return "\n".join(aligned(cells_of(self.table)))
