@@ -227,6 +227,8 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
 
     condensed = squareform(matrix.share, checks=False)
     order = leaves_list(linkage(condensed, "average", optimal_ordering=True))
+
+    # a square for every two
     n, names = len(matrix.names), [matrix.names[i] for i in order]
     size = max(3.5, 0.19 * n + 2.2)
     with printed(size + 0.8, size) as figure:

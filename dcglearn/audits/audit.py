@@ -146,9 +146,11 @@ def audit(
     systems = None if judgements is None or runs is None else read_both(judgements, runs)
     inputs = replace(Inputs.of(judged, metric, random_state, llm=llm), systems=systems)
 
-    # the questions in order, and how the page was made
+    # the questions in order
     later = {} if inputs.tells_nothing else OF_METRIC
     parts = answers(inputs, {"verdict": questions.verdict_on, **OF_FIT, **later})
+
+    # how the page was made
     facts = {
         **(made or {}),
         "dcglearn": __version__,
@@ -159,6 +161,8 @@ def audit(
     same = (
         "on the same day, the same command with the same versions and files writes the same bytes"
     )
+
+    # a row for each of these facts
     rows = [{"what": name, "value": value} for name, value in facts.items()]
     parts["made"] = Section(same, (), rows, "Versions, seed and digests")
 

@@ -187,15 +187,19 @@ class Inputs:
         gains = baseline.gains[: log.n_grades]
         baseline = DCG(gains, discounts, power=baseline.power).normalised()
 
-        # the fit, and its bands
+        # the fit
         check_log(log)
         with stage("learning"):
             fit = _fitted(log, llm, method, C, random_state)
         warn_of(fit)
+
+        # its bands, where a log tells something
         bands = None
         no_bands = (
             "not measured: --method dcg and --bands 200 give those of all gains and discounts"
         )
+
+        # no bands of coins, and none that nobody asks for
         if tells_nothing(log):
             no_bands = f"not at all: bands are those of {ASSUMED}"
         elif method == "dcg" and n_draws:

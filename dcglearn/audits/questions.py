@@ -134,6 +134,8 @@ def sum_or_average(inputs: Inputs) -> Section | None:
                 f"; a result of the worst grade costs {-dcg.gains[0]:.0%} of what one of the best "
                 f"is worth (90% interval {high:.0f}% to {low:.0f}%)"
             )
+
+    # what comes nearer
     which = "averaging what they find than to adding it up"
     if dcg.power <= 0.5:
         which = "adding up what they find than to averaging it"

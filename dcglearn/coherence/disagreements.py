@@ -149,6 +149,8 @@ def disagreement(
     # shares of these pairs
     compared = round(counts.sum())
     share, agree, tie_a, tie_b, tie_both = (counts / compared).tolist()
+
+    # an interval where pairs were sampled
     return Disagreement(
         share,
         agree,

@@ -133,6 +133,8 @@ class SystemOrder(Finding):
                 f"at least {fewest} queries"
             )
             notes.append(self._decided)
+
+        # what the columns are
         notes.append(f"beats: how many systems each beats under {ALL_DCGS}")
         notes.append(f"means are over {number_of(len(self.evaluation.queries), 'queries', ',')}")
         return [*notes, *self.evaluation.notes]
@@ -196,6 +198,8 @@ def system_order(
         raise InputError(
             f"{judged.name}: an order under every DCG needs levels of grades: {LEVELS}"
         )
+
+    # the systems, the best under the first metric first
     by_name = as_metrics(metrics, judged, systems)
     evaluation = evaluate(judged, systems, by_name, **settings).ordered()
 
@@ -207,6 +211,7 @@ def system_order(
     ranked = {run.name: ranked_lists(judged, run, depth, ties) for run in systems}
     counts = np.array([_mean_counts(ranked[run], n_grades, depth) for run in evaluation.runs])
 
+    # the orders, and who beats whom
     columns = evaluation.means.T
     return SystemOrder(
         evaluation=evaluation,

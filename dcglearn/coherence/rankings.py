@@ -169,6 +169,8 @@ def caveats(metrics: Sequence[AnyMetric], names: Sequence[str], rankings: Rankin
             "only full lists are compared: in shorter ones a result of negative gain is worse than "
             "none"
         )
+
+    # and lists of other lengths
     if any(dcg.power for dcg in dcgs):
         notes.append(
             "only lists of one length are compared: others a DCG that averages orders differently"
@@ -187,6 +189,8 @@ def common_rankings(
             f"metrics of different numbers of grades cannot be compared: {differing}; map the "
             "grades of the smaller scale to the larger one (DCG.map_grades)"
         )
+
+    # all lists of grades, or the orders of each
     depth, n_grades = max(metric.depth for metric in metrics), sizes[0]
     if documents is None:
         only_steps = any(ONLY_STEPS in note for metric in metrics for note in metric.notes)

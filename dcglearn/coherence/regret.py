@@ -99,6 +99,8 @@ def solved_regret(
     rows, low, high = _assignment(rankings)
     lead, loss = (np.stack([x.weights, -x.weights]).ravel() for x in (a, b))
     least = max(margin, RESOLUTION)
+
+    # the largest loss, where the lead is at least this
     with quiet_solver():
         solution = milp(
             loss,

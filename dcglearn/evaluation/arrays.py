@@ -138,11 +138,13 @@ def _graded(grades: ArrayLike, negative: str) -> NDArray[Any]:
         if (table == np.floor(table)).all():
             table = table.astype(np.int64)
 
-    # below 0, two marks
+    # all below 0 as 0, or nothing is below 0
     if negative == "zero":
         return np.maximum(table, 0)
     if table.min(initial=0) >= 0:
         return table
+
+    # no other numbers below 0
     absent = table == EMPTY
     unusable = (table < 0) & ~np.isin(table, (UNKNOWN, EMPTY))
     if unusable.any():
@@ -175,6 +177,8 @@ def _read(metrics: MetricsLike, table: NDArray[Any], longest: int) -> dict[str, 
     own = [one.n_grades for one in parsed.values() if not isinstance(one, MetricName)]
     has_levels = table.dtype.kind in "iu" and top < MAX_GRADES
     grading = Grading(max(own, default=int(top) + 1) if has_levels else None, float(top), LEVELS)
+
+    # metrics, with a gain of each grade
     read = {}
     for name, metric in parsed.items():
         with errors_in(name):

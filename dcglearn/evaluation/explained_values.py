@@ -111,6 +111,8 @@ def explain_values(
     judged, systems = read_both(judgements, runs)
     evaluation = evaluate(judged, systems, metric)
     metrics = as_metrics(metric, judged, systems)
+
+    # one run and one DCG
     (name, own), *others = metrics.items()
     if others or systems[1:] or not isinstance(own, DCG):
         names = listed([*evaluation.runs, *metrics])
@@ -140,6 +142,8 @@ def explain_values(
             fit = int(agrees(here[rows]).sum()), -len(changes)
             if fit > best:
                 best, nearest = fit, {}
+
+            # of equal ones all are named
             if changes and fit == best:
                 nearest[", and ".join(changes)] = here[rows]
 
@@ -149,6 +153,8 @@ def explain_values(
         q = int(np.nan_to_num(abs(here - there)).argmax())
         furthest = {"query": queries[q], "there": there[q], "here": here[q]}
         table.append({"convention": words, "agreeing": int(agrees(here).sum()), **furthest})
+
+    # whether any definition agrees with all
     return ExplainedValues(
         n=len(queries),
         n_agreeing=n_ours,

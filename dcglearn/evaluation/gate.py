@@ -183,6 +183,8 @@ def gated(
             "the rule non-inferior needs a margin: give the largest loss that is tolerable, as "
             "min_difference=-0.01 (--min-difference -0.01)"
         )
+
+    # the margin, and the fewest people
     margin = 0.0 if min_difference is None else float(min_difference)
     if not abs(margin) < float("inf"):
         raise InputError(f"min_difference={margin!r} must be a finite number, such as -0.005")

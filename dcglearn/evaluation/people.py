@@ -120,13 +120,15 @@ class People(Finding):
             if examples:
                 yield f"queries where most would take {name}: {', '.join(examples)}"
 
-        # the ceiling, and what lies beyond the log
+        # the ceiling, and what is not judged
         yield f"two of these people would agree on {row['agree']:.0f} of 100 queries"
         if row["judged"] < 1:
             yield (
                 f"{1 - row['judged']:.1%} of the documents shown are not judged: what they count "
                 "as decides what people are said to take"
             )
+
+        # what lies beyond the log
         if row["beyond"]:
             yield (
                 f"beyond what was judged: {row['beyond']} of "

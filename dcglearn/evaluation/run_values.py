@@ -419,6 +419,7 @@ def evaluate(
     if bounds:
         left = Unjudged(systems, lists, offsets, grades, own, divided, empty)
 
+    # values by run, metric and query, and what they rest on
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), words)
     return Evaluation(
         values,
@@ -532,6 +533,8 @@ def as_metrics(
             label = parsed.at(depth) if name == metric == word else name
         with errors_in(label):
             by_name[label] = at_grades(parsed, grading, depth)
+
+    # there must be one, and levels for those of ir_measures
     if not by_name:
         raise InputError("there is no metric to evaluate by")
     others = [name for name, metric in by_name.items() if isinstance(metric, str)]

@@ -185,6 +185,8 @@ class SystemComparison(Finding):
             f"t; {test} test {how}; a difference is beyond chance if this p is below "
             f"{1 - self.level:.2g}"
         ]
+
+        # what people would take comes first
         if self.of_people is not None:
             notes = [self.of_people.sentence, *notes, *self.of_people.notes]
 
@@ -327,6 +329,8 @@ def compare_systems(
         if not kept.any():
             raise InputError("no query to compare: the runs have none in common")
         names = {"run": runs[r], "baseline": runs[b], "measure": evaluation.metrics[m]}
+
+        # its tests, and the numbers of queries
         if by_machine is None:
             tests = plain_tests(values, level, n_resamples, random_state)
         else:

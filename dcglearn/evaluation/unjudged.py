@@ -60,11 +60,15 @@ class Unjudged:
         for r, sign in [(run, 1.0)] if baseline is None else [(run, 1.0), (baseline, -1.0)]:
             lists = self.lists[r]
             known += sign * lists.values(metric, 0.0)
+
+            # documents without a judgement, those below the depth without weight
             rows = lists.grades < 0
             columns = {"query": lists.query[rows]}
             columns["document"] = self.runs[r].frame["document"][lists.rows[rows]]
             columns["weight"] = sign * discounts[np.minimum(lists.rank[rows], metric.depth)]
             tables.append(pl.DataFrame(columns))
+
+        # those of a document that two lists show add up
         of_each = pl.concat(tables).group_by("query", "document", maintain_order=True)
         shown = of_each.sum().sort("query")
         starts = np.searchsorted(shown["query"].to_numpy(), np.arange(len(self.offsets)))

@@ -29,6 +29,8 @@ def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
     averages, or it is plain and the tool normalises; `n_grades` is for a name.
     """
     name = os.fspath(metric) if isinstance(metric, (str, os.PathLike)) else type(metric).__name__
+
+    # gains times discounts
     dcg = read_metric(metric, n_grades)
     by_dcglearn = tool == "ir-measures"
     if isinstance(dcg, Utility) or (isinstance(dcg, ListUtility) and not by_dcglearn):

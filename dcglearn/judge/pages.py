@@ -104,6 +104,8 @@ def asked_by_page(
     pages = []
     for numbers in dealt_out:
         page = [asked(pair, "practice") for pair in known[:N_PRACTICE]]
+
+        # pairs with a known answer stand between others
         checking = iter(known[N_PRACTICE:])
         for number in numbers:
             if random.random() < checks and (check := next(checking, None)) is not None:

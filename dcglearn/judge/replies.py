@@ -80,6 +80,8 @@ def read_replies(
             told[key][order] = winner
             own = {"winner": winner, "rater": rater, "swapped": order == "ba"}
             verdicts.append({**pairs[key], **own})
+
+    # some must be clear
     if not verdicts:
         first = [*unread, *(places[0] for places in failed.values())][:1]
         raise InputError("; ".join([f"{path}: no answer can be read", *first]))

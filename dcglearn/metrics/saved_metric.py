@@ -160,6 +160,8 @@ class SavedMetric(Shown):
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
                 raise InputError(f"{name} must be a list of texts, not {texts!r}")
             object.__setattr__(self, name, tuple(texts))
+
+        # a name for each grade
         if self.grade_names is not None and len(self.grade_names) != self.n_grades:
             raise InputError(
                 f"{number_of(len(self.grade_names), 'grade names')} for "

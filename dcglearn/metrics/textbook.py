@@ -70,6 +70,8 @@ def textbook_discounts(name: str, depth: int) -> Floats:
             return 1 / np.log2(ranks + 1)
         case "reciprocal":
             return 1 / ranks
+
+        # a root, a line, and LETOR's
         case "sqrt":
             return 1 / np.sqrt(ranks)
         case "linear":
