@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import ceil, log2
+from math import ceil, comb, log2
 from typing import Unpack
 
 import numpy as np
@@ -68,7 +68,7 @@ class SystemOrder(Finding):
 
     @property
     def _n_pairs(self) -> int:
-        return len(self.beats) * (len(self.beats) - 1) // 2
+        return comb(len(self.beats), 2)
 
     @property
     def share_decided(self) -> float:
@@ -101,9 +101,9 @@ class SystemOrder(Finding):
     def table(self) -> PolarsFrame:
         """A row for each system; `beats` counts the systems that it always beats."""
         columns: Fields = {"run": self.evaluation.runs}
-        for m, name in enumerate(self.evaluation.metrics):
-            columns[f"mean {name}"] = self.evaluation.means[:, m]
-            columns[f"rank {name}"] = self.ranks[:, m]
+        numbers = self.evaluation.metrics, self.evaluation.means.T, self.ranks.T
+        for name, mean, rank in zip(*numbers, strict=True):
+            columns |= {f"mean {name}": mean, f"rank {name}": rank}
         return table_of(columns | {"beats": self.beats.sum(axis=1)})
 
     @property
