@@ -20,7 +20,6 @@ from dcglearn.coherence.rankings import (
 from dcglearn.coherence.regret import TIE
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import wilson
-from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import (
     Floats,
@@ -94,8 +93,8 @@ class Disagreement(Finding):
     @property
     def notes(self) -> list[str]:
         """Which pairs were compared."""
-        how = "exact: all" if self.exact else "a random sample:"
-        return [f"{how} {number_of(self.n_pairs, 'pairs', ',')} of {self.rankings}", *self.caveats]
+        how = "exact: all" if self.exact else "a random sample of"
+        return [f"{how} pairs of {self.rankings} ({self.n_pairs:,})", *self.caveats]
 
 
 def disagreement(
@@ -224,8 +223,9 @@ def _sampled_counts(
     n_ordered = by_one.sum(axis=1)
     by_second_only, by_first_only = n_ordered - by_both, n_ordered[:, None] - by_both
     tied = len(first) - by_second_only - by_first_only - by_both
-    different, alike = by_both - alike_less_different, by_both + alike_less_different
-    return np.stack([different / 2, alike / 2, by_second_only, by_first_only, tied], axis=2)
+    different = (by_both - alike_less_different) / 2
+    alike = by_both - different
+    return np.stack([different, alike, by_second_only, by_first_only, tied], axis=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,10 +263,7 @@ class DisagreementMatrix(Finding):
     def notes(self) -> list[str]:
         """What was compared."""
         how = "all" if self.exact else "a random sample of"
-        return [
-            f"share of pairs ordered differently; {how} "
-            f"{number_of(self.n_pairs, 'pairs', ',')} of rankings"
-        ]
+        return [f"share ordered differently of {how} pairs of rankings ({self.n_pairs:,})"]
 
 
 def disagreement_matrix(
