@@ -274,8 +274,8 @@ def _why_unknown(facts: Fields, level: float) -> str:
     n = facts["n_measured"]
     if not n:
         return (
-            f"{one_line(facts['measure'])} measures nothing of {pair}: in each of "
-            f"{number_of(facts['n_topics'], 'topics')} {UNMEASURED}; check the grades of the "
+            f"{one_line(facts['measure'])} measures nothing of {pair} in "
+            f"{number_of(facts['n_topics'], 'topics')}: {UNMEASURED}; check the grades of the "
             "judgements, and whether runs and judgements name the same documents"
         )
 
