@@ -235,6 +235,8 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
         axes = figure.subplots()
         shares = matrix.share[np.ix_(order, order)]
         image = axes.imshow(shares, cmap="cividis", vmin=0, aspect="auto")
+
+        # metrics by name, and what the colours mean
         axes.set_xticks(range(n), names, rotation=90, fontsize=7)
         axes.set_yticks(range(n), names, fontsize=7)
         axes.grid(visible=False)
