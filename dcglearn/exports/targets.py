@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dcglearn.exports.programs import (
@@ -85,11 +85,6 @@ class Export(Finding):
         """What is to be pasted."""
         what = "this text" if self.settings is None else "these settings"
         return f"the metric as {self.target} takes it: {what}"
-
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """What is to be pasted, by the target."""
-        return {self.target: self.text}
 
 
 def target_of(word: str) -> str:
