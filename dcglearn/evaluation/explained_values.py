@@ -122,8 +122,8 @@ def explain_values(
     from dcglearn.evaluation.other_values import read_values
 
     found, notes = (values, []) if function else read_values(values, evaluation)
-    rows = [row for row, query in enumerate(evaluation.queries) if query in found]
-    queries = [evaluation.queries[row] for row in rows]
+    queries = [query for query in evaluation.queries if query in found]
+    rows = np.isin(evaluation.queries, queries)
     there = np.array([found[query] for query in queries])
     ours = np.nan_to_num(evaluation.values[0, 0, rows])
 

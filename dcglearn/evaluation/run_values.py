@@ -205,8 +205,8 @@ class Evaluation(Finding):
             label = f"{name} (measure)" if name in columns else name
             columns[label] = self.means[:, m]
             if self.bounds is not None:
-                for i, end in enumerate(("least", "most")):
-                    columns[f"{end} of {label}"] = self.mean_bounds[:, m, i]
+                least, most = self.mean_bounds[:, m].T
+                columns |= {f"least of {label}": least, f"most of {label}": most}
                 columns[f"judged of {label}"] = 1 - self.unjudged[:, m]
         return pl.DataFrame(columns, nan_to_null=True)
 
