@@ -29,6 +29,9 @@ class Finding(Shown):
     _formats: ClassVar[Mapping[str, str]] = {}
     """Format of the numbers of a column; ``.4f`` of all others that are not whole."""
 
+    _cell, _page = "foundation/cell.html", "foundation/page.html"
+    """Templates of a notebook's cell, and of a page."""
+
     _labels: ClassVar[Mapping[str, str]] = {}
     """Title of a column where it is not its name; columns with an empty title are not shown."""
 
@@ -70,8 +73,8 @@ class Finding(Shown):
         # the first column and further text name the interval, the number before it is the value
         first, *before, value = table.columns[: table.columns.index("low")]
         texts = [x for x in before if table.schema[x] == pl.String and self._labels.get(x) != ""]
-        numbers = table.select(first, *texts, value, "low", "high").drop_nulls().rows()
-        rows = [(", ".join(map(str, row[:-3])), *row[-3:]) for row in numbers]
+        names = pl.concat_str(first, *texts, separator=", ")
+        rows = table.select(names, value, "low", "high").drop_nulls().rows()
         title = self._labels.get(value, value.replace("_", " "))
         return [{"title": title, "rows": rows}] if rows else []
 
@@ -120,7 +123,7 @@ class Finding(Shown):
 
     def to_html(self) -> str:
         """Return one HTML document that needs no other file, no network and no script."""
-        return rendered("foundation/page.html", title=self.sentence, finding=self)
+        return rendered(self._page, shown=self)
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the finding, whole or not at all, in the form that the path's suffix names.
@@ -142,9 +145,6 @@ class Finding(Shown):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {one_line(self.sentence)}>"
-
-    def _repr_html_(self) -> str:
-        return rendered("foundation/cell.html", finding=self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Write the finding as IPython shows it where there is no HTML."""
@@ -231,7 +231,7 @@ def plain(value: Any) -> Any:
 
     # collections and data classes
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(one) for key, one in value.items()}
     if is_dataclass(value):
         return values_of(value)
     if isinstance(value, Iterable):
