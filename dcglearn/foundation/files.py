@@ -54,25 +54,19 @@ def refuse_unwritable(path: PathLike, *, force: bool) -> None:
 
     `ROOM` bytes are written beside it on trial.
     """
-    # whether anything can be there
-    target = as_path(path)
+    target, is_there = as_path(path), False
     try:
-        is_there = bool(target.stat())
-    except (FileNotFoundError, NotADirectoryError):
-        is_there = False
-    except OSError as error:
-        raise InputError(f"{path}: cannot write there ({error.strerror})") from error
+        # what is there
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            is_there = bool(target.stat())
+        if is_there and not target.is_file():
+            raise InputError(f"{target} is a folder or a device; name a file")
+        if not target.parent.is_dir():
+            raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
+        if is_there and not force:
+            raise InputError(f"{target} exists; choose another name, or --force to replace it")
 
-    # what is there
-    if is_there and not target.is_file():
-        raise InputError(f"{target} is a folder or a device; name a file")
-    if not target.parent.is_dir():
-        raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
-    if is_there and not force:
-        raise InputError(f"{target} exists; choose another name, or --force to replace it")
-
-    # whether there is room
-    try:
+        # whether there is room
         with tempfile.TemporaryFile(dir=target.resolve().parent) as trial:
             trial.write(bytes(ROOM))
     except OSError as error:
