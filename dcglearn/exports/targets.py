@@ -147,7 +147,7 @@ def list_of_targets() -> str:
     """Return a table of the targets and what each can hold."""
     return "\n".join(
         [
-            *aligned([(name, target.holds) for name, target in TARGETS.items()], 2),
+            *aligned([(name, target.holds) for name, target in TARGETS.items()]),
             f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate takes their "
             "results as a run",
         ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
@@ -89,13 +88,6 @@ class Finding(Shown):
         return cells_of(self.table, self._formats, self._labels)
 
     @property
-    def n_names(self) -> int:
-        """Number of the first columns that hold no numbers, which stand flush left."""
-        columns = [*zip(*self.cells[1:], strict=True)]
-        numbers = [any(re.match(r"[-+]?\d", cell) for cell in cells) for cells in columns[1:]]
-        return 1 + [*numbers, True].index(True)
-
-    @property
     def in_full(self) -> str:
         """The text of a file: the whole finding."""
         return str(self)
@@ -138,7 +130,7 @@ class Finding(Shown):
     def __str__(self) -> str:
         parts = [one_line(whole(self.sentence))]
         if len(self.cells) > 1:
-            parts.append("\n".join(aligned(self.cells, self.n_names)))
+            parts.append("\n".join(aligned(self.cells)))
         if self.notes:
             parts.append("\n".join(f"- {one_line(whole(note))}" for note in self.notes))
         return "\n\n".join(parts)
