@@ -12,8 +12,8 @@ from dcglearn.cli.ask import ask
 from dcglearn.cli.convert import convert
 from dcglearn.cli.evaluate import compare, evaluate, gate
 from dcglearn.cli.learn import audit, learn
-from dcglearn.cli.metrics import coherence, export, show
 from dcglearn.cli.messages import as_options
+from dcglearn.cli.metrics import coherence, export, show
 from dcglearn.cli.options import output_option
 from dcglearn.cli.outputs import check_outputs, say
 from dcglearn.cli.rankers import rank, train
@@ -120,11 +120,7 @@ def _common(
     ] = False,
     verbose: Annotated[
         bool,
-        output_option(
-            "Log steps to standard error; learn prints every table.",
-            "-v",
-            "--verbose",
-        ),
+        output_option("Log steps to standard error; learn prints every table.", "-v", "--verbose"),
     ] = False,
 ) -> None:
     if verbose:

@@ -33,7 +33,6 @@ from dcglearn.cli.outputs import save, say, write_figure
 from dcglearn.cli.reading import read_llms, read_log
 from dcglearn.foundation.inputs import expand_paths, read_bytes
 from dcglearn.foundation.validation import InputError
-from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
 from dcglearn.metrics.textbook import is_metric_file
 
@@ -118,15 +117,13 @@ def learn(
 
 def _drawn(inputs: Inputs) -> Figure:
     """Return the picture of what was learned, beside the usual DCG and an LLM judge's."""
-    from dcglearn.plots import banded_figure, learned_figure
-
     log = inputs.log
-    others = {f"{BASELINE}@{log.depth}": DCG.standard(log.n_grades, log.depth)}
+    others = {f"{BASELINE}@{log.depth}": dl.DCG.standard(log.n_grades, log.depth)}
     if inputs.factoring is not None:
-        return learned_figure(inputs.factoring, others)
+        return dl.plots.learned_figure(inputs.factoring, others)
     if inputs.llm is not None:
         others["LLM judge"] = inputs.llm.machine
-    return banded_figure(inputs.dcg, others, inputs.bands)
+    return dl.plots.banded_figure(inputs.dcg, others, inputs.bands)
 
 
 def audit(
