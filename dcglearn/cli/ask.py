@@ -20,7 +20,6 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
     from dcglearn.learning.fit import Fit
-    from dcglearn.reading.preferences import Preferences
 
 PER_PAGE, PER_TABLE = 20, 5
 """Pairs that are asked by default: on each page, and in a table."""
@@ -106,10 +105,11 @@ def ask(
     from dcglearn.judge.pages import raters_lacking
 
     # options that do not go together
-    is_page = output is not None and output.suffix.lower() in PAGES
+    suffix = None if output is None else output.suffix.lower()
+    is_page = suffix in PAGES
     if not is_page and (pages, redundancy, checks) != (1, 1, 0.05):
         raise InputError("--pages, --redundancy and --checks go with -o page.html")
-    if model is not None and (output is None or output.suffix.lower() not in LINES):
+    if model is not None and suffix not in LINES:
         raise InputError("--model goes with -o prompts.jsonl, with whose pairs it is written")
     if redundancy > pages:
         raise InputError(
@@ -146,7 +146,8 @@ def ask(
         dealt = {"chosen": left, "n_raters": lacking[left].tolist(), "n_pages": pages}
         _write_pages(pairs, output, **dealt, checks=checks, random_state=seed)
     else:
-        _write_prompts(pairs, left, output, model)
+        asked = replace(pairs, pairs=tuple(pairs.pairs[number] for number in left))
+        _write_prompts(asked, output, model)
 
 
 def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> Candidates:
@@ -162,7 +163,7 @@ def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> 
 
 def _judgements(
     log: str | None, llm: str | None, n_grades: int = 0
-) -> tuple[Preferences | None, Preferences | None, Fit | None]:
+) -> tuple[dl.Preferences | None, dl.Preferences | None, Fit | None]:
     """Return people's judgements, an LLM judge's, and a fit to both, where they are given.
 
     The judgements have at least `n_grades` grades.
@@ -220,23 +221,22 @@ def _write_pages(pairs: Candidates, output: Any, **dealt: Any) -> None:
 
     pages = asked_by_page(pairs, **dealt)
     for path, asked in zip(page_names(output, len(pages)), pages, strict=True):
-        say(f"wrote: {path} ({write_page(pairs, asked, path, force=True)})")
+        say(f"wrote: {path} ({write_page(pairs, asked, path)})")
     if all(pair.items_a for pair in pairs.pairs):
         say("the pages hold the grades, unseen but readable in their source")
     scale = f" --grades {pairs.n_grades}" if pairs.grade_names is None else ""
     say(f"next: dcglearn learn verdicts-*.jsonl{scale}, with the files that raters hand over")
 
 
-def _write_prompts(pairs: Candidates, chosen: Any, output: Any, model: str) -> None:
-    """Write two prompts for each chosen pair, and say how their answers are read."""
+def _write_prompts(asked: Candidates, output: Any, model: str) -> None:
+    """Write two prompts for each pair, and say how their answers are read."""
     from dcglearn.judge.prompts import pairs_beside, write_prompts
 
     # a name with a slash may be one of a provider's own
     shape, _, name = model.partition("/")
     if shape not in SHAPES:
         shape, name = SHAPES[0], model
-    asked = replace(pairs, pairs=tuple(pairs.pairs[number] for number in chosen))
-    write_prompts(asked, output, shape=shape, model=name, force=True)
+    write_prompts(asked, output, shape=shape, model=name)
     say(f"wrote: {output} ({2 * len(asked):,} prompts)")
     say(f"wrote: {pairs_beside(output)}")
     say(f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl")

@@ -162,8 +162,7 @@ def _with_documents(
         own = {role: name for role, name in own.items() if role not in read}
 
     # the grades of their documents, whose scale the lists have
-    scale = options["scale"]
-    judged = dl.read_judgements(qrels, scale=scale and scale.split(","))
+    judged = dl.read_judgements(qrels, scale=options["scale"])
     table = replace(table, frame=dl.with_grades(table, judged, columns=own))
     n_grades = None if judged.grade_names is not None else max(judged.n_grades or 2, 2)
 

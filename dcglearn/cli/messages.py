@@ -45,7 +45,7 @@ def _option(options: Container[str], match: re.Match[str]) -> str:
     if value is True:
         return option
     if isinstance(value, dict):
-        value = ",".join(f"{key}={meaning}" for key, meaning in value.items())
+        value = [f"{key}={meaning}" for key, meaning in value.items()]
     if isinstance(value, list):
         value = ",".join(map(str, value))
     return f"{option} {shlex.quote(str(value))}"

@@ -11,7 +11,6 @@ from dcglearn.cli.outputs import say
 from dcglearn.foundation.plain_text import left_out, one_line
 
 if TYPE_CHECKING:
-    from dcglearn.reading.preferences import Preferences
     from dcglearn.reading.recognised import Recognised
 
 
@@ -22,7 +21,7 @@ def read_log(
     columns: list[str] = [],
     grades: int | None = None,
     as_is: bool = False,
-) -> Preferences:
+) -> dl.Preferences:
     """Return a log of pairs or of rated lists, and say what was recognised and left out."""
     read = dl.read_ratings if ratings else dl.read_preferences
     log = read(paths, grades, columns=joined(columns), as_is=as_is)
@@ -30,7 +29,7 @@ def read_log(
     return log
 
 
-def read_llms(paths: list[str], n_grades: int) -> Preferences | None:
+def read_llms(paths: list[str], n_grades: int) -> dl.Preferences | None:
     """Return LLM judges' verdicts, upside down or not, on the scale of people's; None without."""
     return dl.read_preferences(paths, n_grades, as_is=True) if paths else None
 

@@ -113,10 +113,10 @@ def asked_by_page(
     return pages
 
 
-def write_page(candidates: Candidates, asked: Sequence[Asked], path: Path, *, force: bool) -> str:
+def write_page(candidates: Candidates, asked: Sequence[Asked], path: Path) -> str:
     """Write a page, and return what it holds, in words."""
     content = page_of(candidates, asked, path.stem)
-    with written_beside(path, force=force) as beside:
+    with written_beside(path) as beside:
         beside.write_bytes(content)
 
     # pairs of each kind

@@ -18,9 +18,7 @@ def pairs_beside(prompts: str | Path) -> Path:
     return Path(prompts).with_suffix(".pairs.jsonl")
 
 
-def write_prompts(
-    candidates: Candidates, path: Path, *, shape: str, model: str, force: bool
-) -> None:
+def write_prompts(candidates: Candidates, path: Path, *, shape: str, model: str) -> None:
     """Write two requests a pair, in both orders, by key, and the pairs beside them.
 
     Raises InputError if a pair has no texts.
@@ -51,7 +49,7 @@ def write_prompts(
 
     # the pairs beside them
     for file, objects in ((pairs_beside(path), questions), (path, requests)):
-        with written_beside(file, force=force) as part:
+        with written_beside(file) as part:
             lines = "".join(f"{json.dumps(line)}\n" for line in objects)
             part.write_text(lines, encoding="utf-8")
 
