@@ -19,6 +19,7 @@ from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
+    from dcglearn.judge.pages import Asked
     from dcglearn.learning.fit import Fit
 
 PER_PAGE, PER_TABLE = 20, 5
@@ -102,7 +103,7 @@ def ask(
     read the answers by convert --prompts. In a table, fill in winner (a, b or tie) and append the
     lines to the log; lines left open do not count as judgements.
     """
-    from dcglearn.judge.pages import raters_lacking
+    from dcglearn.judge.pages import asked_by_page, raters_lacking
 
     # options that do not go together
     suffix = None if output is None else output.suffix.lower()
@@ -143,11 +144,12 @@ def ask(
         n_grades = pairs.n_grades if judged is None else judged.n_grades
         left = left[most_informative(judged, pairs.lists[left], n, fit, n_grades)[1]]
     if model is None:
-        dealt = {"chosen": left, "n_raters": lacking[left].tolist(), "n_pages": pages}
-        _write_pages(pairs, output, **dealt, checks=checks, random_state=seed)
+        n_raters = lacking[left].tolist()
+        asked = asked_by_page(pairs, left, n_raters, pages, checks=checks, random_state=seed)
+        _write_pages(pairs, asked, output)
     else:
-        asked = replace(pairs, pairs=tuple(pairs.pairs[number] for number in left))
-        _write_prompts(asked, output, model)
+        chosen = replace(pairs, pairs=tuple(pairs.pairs[number] for number in left))
+        _write_prompts(chosen, output, model)
 
 
 def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> Candidates:
@@ -215,11 +217,10 @@ def _write_table(
     write_log(questions.to_polars(), output, contents)
 
 
-def _write_pages(pairs: Candidates, output: Any, **dealt: Any) -> None:
+def _write_pages(pairs: Candidates, pages: list[list[Asked]], output: Any) -> None:
     """Write pages, say what each holds, and what to do with what raters hand over."""
-    from dcglearn.judge.pages import asked_by_page, page_names, write_page
+    from dcglearn.judge.pages import page_names, write_page
 
-    pages = asked_by_page(pairs, **dealt)
     for path, asked in zip(page_names(output, len(pages)), pages, strict=True):
         say(f"wrote: {path} ({write_page(pairs, asked, path)})")
     if all(pair.items_a for pair in pairs.pairs):

@@ -97,13 +97,9 @@ def convert(
         )
 
     # how the log is read
-    options: Fields = {
-        "columns": joined(columns),
-        "winner_words": winner_words if middle is None else middle,
-        "scale": scale,
-        "sides": sides,
-        "depth": depth,
-    }
+    options: Fields = {"columns": joined(columns), "scale": scale, "depth": depth}
+    if not ratings:
+        options |= {"winner_words": winner_words if middle is None else middle, "sides": sides}
     source: Any = log
 
     # answers of a model, or lists of documents judged elsewhere
@@ -117,15 +113,13 @@ def convert(
         source, options = _with_documents(source, qrels, run_a, run_b, options)
 
     # read it: as pairs, or row for row
-    given = {name: value for name, value in options.items() if value is not None}
-    frame, found = native_frame(source, ratings=ratings, as_is=as_is, **given)
-    names = found.scale.names
+    frame, found = native_frame(source, ratings=ratings, as_is=as_is, **options)
 
     # what was recognised, and left out
-    say_reading(found.recognised, {})
-    if names is not None:
-        say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in enumerate(names))}")
-    say_reading(None, found.dropped)
+    say_reading(found)
+    if found.scale.names is not None:
+        names = enumerate(found.scale.names)
+        say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in names)}")
 
     # write the log
     most = int(frame["list" if ratings else "a"].list.len().max() or 0)  # type: ignore[arg-type]

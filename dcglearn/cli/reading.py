@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any
 
 import dcglearn as dl
 from dcglearn.cli.options import joined
 from dcglearn.cli.outputs import say
 from dcglearn.foundation.plain_text import left_out, one_line
-
-if TYPE_CHECKING:
-    from dcglearn.reading.recognised import Recognised
 
 
 def read_log(
@@ -25,7 +21,7 @@ def read_log(
     """Return a log of pairs or of rated lists, and say what was recognised and left out."""
     read = dl.read_ratings if ratings else dl.read_preferences
     log = read(paths, grades, columns=joined(columns), as_is=as_is)
-    say_reading(log.recognised, log.dropped)
+    say_reading(log)
     return log
 
 
@@ -34,8 +30,8 @@ def read_llms(paths: list[str], n_grades: int) -> dl.Preferences | None:
     return dl.read_preferences(paths, n_grades, as_is=True) if paths else None
 
 
-def say_reading(recognised: Recognised | None, dropped: Mapping[str, int]) -> None:
+def say_reading(read: Any) -> None:
     """Print to standard error what columns and winners were taken for, and what was left out."""
-    lines = [] if recognised is None else recognised.lines
-    for line in [*lines, *left_out(dropped)]:
+    lines = [] if read.recognised is None else read.recognised.lines
+    for line in [*lines, *left_out(read.dropped)]:
         say(one_line(line))
