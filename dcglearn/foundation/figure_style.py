@@ -44,13 +44,13 @@ PICTURES = (".png", ".pdf", ".svg")
 """Suffixes of the files of pictures."""
 
 
-def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
+def save_figure(figure: Figure, path: PathLike) -> None:
     """Write a figure beside `path` and rename it; the suffix is the format (png, pdf, svg).
 
     Raises InputError if the suffix is another, or the file cannot be written.
     """
     suffix_among(path, PICTURES, "pictures")
-    with written_beside(path, force=force) as temporary, print_style():
+    with written_beside(path) as temporary, print_style():
         figure.savefig(temporary)
         if temporary.suffix.lower() == ".svg":  # XML allows no control characters
             temporary.write_text(escaped(temporary.read_text(encoding="utf-8")), encoding="utf-8")

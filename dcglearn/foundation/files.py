@@ -20,15 +20,14 @@ MARK = ".dcglearn-"
 
 
 @contextlib.contextmanager
-def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
+def written_beside(path: PathLike) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it takes the name `path` only if the block succeeds.
 
     An error, a full disk, an interrupt or a kill leaves what was at `path` before; a kill leaves a
     hidden folder too. Links are followed, and a file that is replaced keeps its mode. Raise
-    InputError if the folder does not exist or cannot be written, `path` is no file, or it exists
-    and `force` is false.
+    InputError if the folder does not exist or cannot be written, or `path` is no file.
     """
-    refuse_unwritable(path, force=force)
+    refuse_unwritable(path)
     target = Path(path).resolve()
     try:
         with tempfile.TemporaryDirectory(prefix=MARK, dir=target.parent) as folder:
@@ -49,7 +48,7 @@ def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
     _LOG.info("wrote %s", path)
 
 
-def refuse_unwritable(path: PathLike, *, force: bool) -> None:
+def refuse_unwritable(path: PathLike, *, force: bool = True) -> None:
     """Raise InputError if an output is no file, has no folder, or exists without `force`.
 
     `ROOM` bytes are written beside it on trial.
@@ -73,10 +72,10 @@ def refuse_unwritable(path: PathLike, *, force: bool) -> None:
         raise InputError(f"{path}: cannot write there ({error.strerror})") from error
 
 
-def write_json(path: PathLike, value: Fields, *, force: bool = True) -> None:
+def write_json(path: PathLike, value: Fields) -> None:
     """Write a JSON object, a line a key, beside `path` and rename it into place."""
     lines = [
         f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()
     ]
-    with written_beside(path, force=force) as temporary:
+    with written_beside(path) as temporary:
         temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

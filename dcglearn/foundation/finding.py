@@ -117,14 +117,14 @@ class Finding(Shown):
         """Return one HTML document that needs no other file, no network and no script."""
         return rendered(self._page, shown=self)
 
-    def save(self, path: PathLike, *, force: bool = True) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the finding, whole or not at all, in the form that the path's suffix names.
 
-        Suffixes are .txt, .json, .md and .html, and .csv for the table alone. ``force=False``
-        refuses an existing file. Raises InputError if the suffix is another.
+        Suffixes are .txt, .json, .md and .html, and .csv for the table alone. Raises InputError if
+        the suffix is another.
         """
         form = FORMS[suffix_among(path, FORMS, "findings")]
-        with written_beside(path, force=force) as temporary:
+        with written_beside(path) as temporary:
             temporary.write_text(form(self), encoding="utf-8")
 
     def __str__(self) -> str:

@@ -133,9 +133,9 @@ class SavedMetric(Shown):
             own["learned_from"] = LearnedFrom(**log)
         return cls(**own)
 
-    def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write strict JSON, whole or not at all; ``force=False`` refuses an existing file."""
-        write_json(path, self.to_dict(), force=force)
+    def save(self, path: PathLike) -> None:
+        """Write strict JSON, whole or not at all."""
+        write_json(path, self.to_dict())
 
     @classmethod
     def load(cls, path: PathLike) -> Self:

@@ -161,7 +161,7 @@ class Preferences(PreferencePairs):
             table["docs_a"], table["docs_b"] = self.docs.T
         return log_frame(table, self.grade_names, self.n_grades)
 
-    def save(self, path: PathLike, *, force: bool = True) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the log beside `path` and rename it, as Parquet or as JSON lines.
 
         Parquet has the suffix ``.parquet``, JSON lines have ``.jsonl``, ``.ndjson``, ``.json`` or
@@ -172,7 +172,7 @@ class Preferences(PreferencePairs):
         """
         from dcglearn.reading.tables import write_frame
 
-        write_frame(self.to_polars(), path, force=force)
+        write_frame(self.to_polars(), path)
 
 
 def log_frame(

@@ -273,7 +273,7 @@ def read_table(
     Bad rows are written to the file `skip_bad`, if one is given, and the others are read.
     """
     if skip_bad is not None:
-        refuse_unwritable(skip_bad, force=True)
+        refuse_unwritable(skip_bad)
     table = table_of(data)
     try:
         return read(table, **options)

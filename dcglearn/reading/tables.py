@@ -156,10 +156,10 @@ def joined(tables: Sequence[Table]) -> Table:
     return Table(frame, pl.concat([table.places for table in tables]))
 
 
-def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> None:
+def write_frame(frame: pl.DataFrame, path: PathLike) -> None:
     """Write a table beside `path` and rename it, as Parquet or JSON lines by its suffix."""
     suffix = suffix_among(path, WRITTEN, "logs")
-    with written_beside(path, force=force) as temporary:
+    with written_beside(path) as temporary:
         if suffix == ".parquet":
             frame.write_parquet(temporary)
         else:
