@@ -11,7 +11,14 @@ from typing import Any, ClassVar
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import Shown, rendered
-from dcglearn.foundation.plain_text import aligned, markdown, one_line, spreadsheet, whole
+from dcglearn.foundation.plain_text import (
+    aligned,
+    markdown,
+    markdown_table,
+    one_line,
+    spreadsheet,
+    whole,
+)
 from dcglearn.foundation.validation import Fields, PathLike, PolarsFrame, suffix_among
 
 Cells = list[list[str]]
@@ -97,21 +104,13 @@ class Finding(Shown):
 
         The table is a list of rows; fields of the result that are large are left out.
         """
-        values = {"sentence": self.sentence, "notes": list(self.notes)}
-        values["table"] = plain(self.table.to_dicts())
-        return values | values_of(self) | plain(self.extra_values)
+        said = {"sentence": self.sentence, "notes": list(self.notes)}
+        numbers = {"table": plain(self.table.to_dicts()), **values_of(self)}
+        return said | numbers | plain(self.extra_values)
 
     def to_markdown(self) -> str:
         """Return the finding in Markdown, in which names cannot become markup."""
-        parts = [markdown(whole(self.sentence))]
-        head, *rows = self.cells or [[]]
-        if rows:
-            table = [head, ["---"] * len(head), *rows]
-            lines = ["| " + " | ".join(map(markdown, row)) + " |" for row in table]
-            parts.append("\n".join(lines))
-        if self.notes:
-            parts.append("\n".join(f"- {markdown(whole(note))}" for note in self.notes))
-        return "\n\n".join(parts) + "\n"
+        return self._as_text(markdown, markdown_table) + "\n"
 
     def to_html(self) -> str:
         """Return one HTML document that needs no other file, no network and no script."""
@@ -128,12 +127,14 @@ class Finding(Shown):
             temporary.write_text(form(self), encoding="utf-8")
 
     def __str__(self) -> str:
-        parts = [one_line(whole(self.sentence))]
-        if len(self.cells) > 1:
-            parts.append("\n".join(aligned(self.cells)))
-        if self.notes:
-            parts.append("\n".join(f"- {one_line(whole(note))}" for note in self.notes))
-        return "\n\n".join(parts)
+        return self._as_text(one_line, aligned)
+
+    def _as_text(self, words: Callable[[str], str], lines_of: Callable[[Cells], list[str]]) -> str:
+        """Return sentence, table and notes as text, by what escapes words and lays tables out."""
+        lines = [f"- {words(whole(note))}" for note in self.notes]
+        table = lines_of(self.cells) if len(self.cells) > 1 else []
+        parts = [words(whole(self.sentence))], table, lines
+        return "\n\n".join("\n".join(part) for part in parts if part)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {one_line(self.sentence)}>"

@@ -27,6 +27,13 @@ def markdown(text: str) -> str:
     return "".join(f"\\{mark}" if mark in r"\`*_[]<>|#&~" else mark for mark in one_line(text))
 
 
+def markdown_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table's lines in Markdown; the first row holds the names of the columns."""
+    head, *others = rows
+    table = [head, ["---"] * len(head), *others]
+    return [f"| {' | '.join(map(markdown, row))} |" for row in table]
+
+
 def spreadsheet(frame: pl.DataFrame, separator: str = ",") -> str:
     """Return a table as CSV or TSV in which a text that looks like a formula gets an apostrophe."""
     import polars as pl
