@@ -129,10 +129,9 @@ class Gate(Finding):
             f"of {margin} this happens with a probability of at most {self.error:.2g}"
         )
 
-    @property
-    def extra_values(self) -> Fields:
-        """The answer, and whether all runs pass."""
-        return {"answer": self.answer, "passed": self.passed}
+    def to_dict(self) -> Fields:
+        """Return the result as plain values, with the answer and whether all runs pass."""
+        return super().to_dict() | {"answer": self.answer, "passed": self.passed}
 
     def to_junit(self) -> str:
         """Return the decision as a JUnit report: a test case for each run and measure.

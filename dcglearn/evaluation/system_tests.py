@@ -17,7 +17,7 @@ from dcglearn.evaluation.paired_tests import MAX_RESAMPLES, corrected, plain_tes
 from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.rank_intervals import Ranks, ranks_of
 from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
-from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
+from dcglearn.foundation.finding import Cells, Finding, cells_of, plain, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
@@ -234,10 +234,9 @@ class SystemComparison(Finding):
         pictures = [{"title": title, "rows": rows}] if rows else []
         return pictures + ([] if self.of_people is None else self.of_people.pictures)
 
-    @property
-    def extra_values(self) -> Fields:
-        """The number of queries, and the shares of people."""
-        return {"n_queries": self.n_queries, "people": self.of_people}
+    def to_dict(self) -> Fields:
+        """Return the result as plain values, with the number of queries and people's shares."""
+        return super().to_dict() | {"n_queries": self.n_queries, "people": plain(self.of_people)}
 
 
 @spelled_out(EvaluateOptions, evaluate)

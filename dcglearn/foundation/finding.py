@@ -84,11 +84,6 @@ class Finding(Shown):
         title = self._labels.get(value, value.replace("_", " "))
         return [{"title": title, "rows": rows}] if rows else []
 
-    @property
-    def extra_values(self) -> Fields:
-        """Numbers that JSON has beside the fields."""
-        return {}
-
     @cached_property
     def cells(self) -> Cells:
         """The table as text: names of the columns, then a row each; ends of intervals together."""
@@ -104,9 +99,8 @@ class Finding(Shown):
 
         The table is a list of rows; fields of the result that are large are left out.
         """
-        said = {"sentence": self.sentence, "notes": list(self.notes)}
-        numbers = {"table": plain(self.table.to_dicts()), **values_of(self)}
-        return said | numbers | plain(self.extra_values)
+        values = {"sentence": self.sentence, "notes": list(self.notes)}
+        return values | {"table": plain(self.table.to_dicts())} | values_of(self)
 
     def to_markdown(self) -> str:
         """Return the finding in Markdown, in which names cannot become markup."""
@@ -174,14 +168,13 @@ def cells_of(
     columns: list[list[str]] = []
     while names:
         name = names.pop(0)
-        label = labels.get(name, name.replace("_", " "))
-        cells = [_cell(value, formats.get(name, "")) for value in table[name]]
+        label, form = labels.get(name, name.replace("_", " ")), formats.get(name, "")
+        cells = [_cell(value, form) for value in table[name]]
 
         # the upper ends stand beside the lower ones
         upper = f"{name.removesuffix('low')}high"
         if name.endswith("low") and names[:1] == [upper]:
             names.pop(0)
-            form = formats.get(upper, formats.get(name, ""))
             ends = [_cell(value, form) for value in table[upper]]
             cells = [f"{a} to {b}" if a else "" for a, b in zip(cells, ends, strict=True)]
             label = labels.get(name, name.removesuffix("low").replace("_", " ") + "interval")
