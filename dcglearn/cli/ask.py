@@ -12,7 +12,7 @@ import typer
 import dcglearn as dl
 from dcglearn.cli.options import Force, Seed, input_option, method_option, option, output_to
 from dcglearn.cli.outputs import say, write_log
-from dcglearn.cli.reading import read_llms, read_log
+from dcglearn.cli.reading import read_log
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES, WRITTEN
 from dcglearn.foundation.validation import InputError
@@ -183,7 +183,7 @@ def _judgements(
     from dcglearn.learning.options import DCGOptions
     from dcglearn.trust.fit_learner import fit_learner
 
-    verdicts = read_llms([llm], judged.n_grades)
+    verdicts = dl.read_preferences(llm, judged.n_grades, as_is=True)
     return judged, verdicts, fit_learner(judged, DCGOptions(n_grades=judged.n_grades, llm=verdicts))
 
 

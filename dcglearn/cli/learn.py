@@ -30,7 +30,7 @@ from dcglearn.cli.options import (
     output_to,
 )
 from dcglearn.cli.outputs import save, say, write_figure
-from dcglearn.cli.reading import read_llms, read_log
+from dcglearn.cli.reading import read_log
 from dcglearn.foundation.inputs import expand_paths, read_bytes
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
@@ -94,10 +94,8 @@ def learn(
     from dcglearn.trust.coins import NO_SIGNAL
 
     # learn, and say how far to trust it
-    verdicts = read_llms(llm, judged.n_grades)
-    inputs = Inputs.of(
-        judged, metric, seed, llm=verdicts, method=method, C=1.0 if C is None else C, n_draws=bands
-    )
+    C = 1.0 if C is None else C
+    inputs = Inputs.of(judged, metric, seed, llm=llm or None, method=method, C=C, n_draws=bands)
     report = report_of_fit(inputs)
     text = report.in_full if _LOG.isEnabledFor(logging.INFO) else str(report)
 
@@ -175,7 +173,7 @@ def audit(
         result = dl.audit(
             judged,
             metric,
-            llm=read_llms(llm, judged.n_grades),
+            llm=llm or None,
             judgements=qrels,
             runs=run or None,
             anonymous=anonymous,

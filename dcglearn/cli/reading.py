@@ -25,11 +25,6 @@ def read_log(
     return log
 
 
-def read_llms(paths: list[str], n_grades: int) -> dl.Preferences | None:
-    """Return LLM judges' verdicts, upside down or not, on the scale of people's; None without."""
-    return dl.read_preferences(paths, n_grades, as_is=True) if paths else None
-
-
 def say_reading(read: Any) -> None:
     """Print to standard error what columns and winners were taken for, and what was left out."""
     lines = [] if read.recognised is None else read.recognised.lines

@@ -10,7 +10,6 @@ import dcglearn as dl
 from dcglearn.audits import inputs as audit_inputs
 from dcglearn.audits.audit import FIRST, answers
 from dcglearn.audits.inputs import Inputs
-from dcglearn.cli.reading import read_llms
 from tests.makers import columns, simulated_log
 from tests.test_matrix import LOGS
 
@@ -98,7 +97,7 @@ def test_the_verdicts_of_several_llm_judges_add_up(dcglearn, here):
     people.save("people.jsonl")
     for name, rows in (("one", slice(0, 40)), ("two", slice(40, 80))):
         machine[rows].save(f"{name}.jsonl")
-    both = read_llms([Path("one.jsonl"), Path("two.jsonl")], 5)
+    both = dl.read_preferences([Path("one.jsonl"), Path("two.jsonl")], 5, as_is=True)
     assert columns(both) == columns(machine)
 
     words = ("learn", "people.jsonl", "--bands", 0, "--llm", "one.jsonl", "--llm", "two.jsonl")
