@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit_utility import fit_pairs, qp_part
 from dcglearn.learning.options import QPOptions
@@ -31,7 +31,6 @@ from dcglearn.logs.visibility import gram_matrix, visibility
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.scale import counts_of
-from dcglearn.reading.tables import files_of
 
 PART = 1 << 18
 """Most pairs in a part of a log in memory."""
@@ -205,7 +204,7 @@ def spread(log: Any, engine: Any, **shape: Any) -> Iterator[DaskLog]:
     with client_of(engine) as client:
         # where the parts come from
         if is_path(log):
-            sources = files_of(log)
+            sources = expand_paths(log)
         elif hasattr(log, "to_delayed"):
             frames = client.compute(log.to_delayed())
             sources = [*compress(frames, client.gather(client.map(len, frames)))]

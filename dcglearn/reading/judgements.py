@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, PolarsFrame, one_of, scale_size
 
@@ -138,13 +138,13 @@ def read_judgements(
     from dcglearn.reading.contract import JUDGED
     from dcglearn.reading.documents import documents_of, opened, warn_of_twins
     from dcglearn.reading.scale import Scale
-    from dcglearn.reading.tables import files_of, joined
+    from dcglearn.reading.tables import joined
 
     # the documents in files, or in one table
     own, levels = own_columns(columns), Scale.of(scale, n_grades)
     sources = [("judgements", judgements)]
     if is_path(judgements):
-        sources = [opened(path, JUDGED, own) for path in files_of(judgements)]
+        sources = [opened(path, JUDGED, own) for path in expand_paths(judgements)]
     tables = [_graded(name, documents_of(name, one, JUDGED, own), levels) for name, one in sources]
     name = sources[0][0] if len(sources) == 1 else f"{len(sources):,} files"
     table = joined(tables)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, PolarsFrame, is_records
 from dcglearn.reading.judgements import (
@@ -169,12 +169,11 @@ def _systems(
     """Yield the runs in a source, each with the name of its file."""
     from dcglearn.reading.contract import RUN
     from dcglearn.reading.documents import documents_of, opened
-    from dcglearn.reading.tables import files_of
 
     if isinstance(source, Run):
         yield name, source
     elif is_path(source):
-        for path in files_of(source):
+        for path in expand_paths(source):
             yield from _systems(*opened(path, RUN, own), own, duplicates)
     elif isinstance(source, Mapping) and any(map(_is_system, source.values())):
         for label, system in source.items():

@@ -6,11 +6,9 @@ import csv
 import io
 import json
 import logging
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,18 +116,6 @@ def table_of_bytes(name: str, data: bytes) -> Table:
     return without_blank_rows(name, frame_of(name, data))
 
 
-def files_of(paths: Any) -> list[str]:
-    """Return the files that paths, folders and patterns name, each once, without hidden ones."""
-    if str(paths) == "-" or paths == ["-"]:
-        return ["-"]
-    shown = [path for path in expand_paths(paths) if not Path(path).name.startswith((".", "~$"))]
-    # Path.resolve fails at a circle of links
-    once: dict[str, str] = {}
-    for path in shown:
-        once.setdefault(os.path.realpath(path), path)
-    return [*once.values()]
-
-
 def table_of(data: Any) -> Table:
     """Return the table of files, a data frame or dictionaries; a table itself stays as it is.
 
@@ -184,7 +170,7 @@ def without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
 def _tables(data: Any) -> Iterator[Table]:
     """Yield the table of each file of an input, or that in memory."""
     if is_path(data):
-        for path in files_of(data):
+        for path in expand_paths(data):
             yield table_of_bytes(*content(path, "a table"))
     elif is_frame(data):
         yield without_blank_rows("the data frame", polars_frame(data))
