@@ -77,5 +77,10 @@ def write_json(path: PathLike, value: Fields) -> None:
     lines = [
         f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()
     ]
+    write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def write_whole(path: PathLike, text: str) -> None:
+    """Write a text to a file in UTF-8, whole or not at all."""
     with written_beside(path) as temporary:
-        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")

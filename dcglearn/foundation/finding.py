@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.files import write_whole
 from dcglearn.foundation.markup import Shown, rendered
 from dcglearn.foundation.plain_text import (
     aligned,
@@ -117,8 +117,7 @@ class Finding(Shown):
         the suffix is another.
         """
         form = FORMS[suffix_among(path, FORMS, "findings")]
-        with written_beside(path) as temporary:
-            temporary.write_text(form(self), encoding="utf-8")
+        write_whole(path, form(self))
 
     def __str__(self) -> str:
         return self._as_text(one_line, aligned)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.files import write_whole
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Item
 
@@ -49,9 +49,7 @@ def write_prompts(candidates: Candidates, path: Path, *, shape: str, model: str)
 
     # the pairs beside them
     for file, objects in ((pairs_beside(path), questions), (path, requests)):
-        with written_beside(file) as part:
-            lines = "".join(f"{json.dumps(line)}\n" for line in objects)
-            part.write_text(lines, encoding="utf-8")
+        write_whole(file, "".join(f"{json.dumps(line)}\n" for line in objects))
 
 
 def _request(key: str, text: str, shape: str, model: str) -> Fields:

@@ -23,6 +23,7 @@ from dcglearn.foundation.validation import (
     InputError,
     PathLike,
     is_frame,
+    is_records,
     suffix_among,
 )
 from dcglearn.reading.texts import text
@@ -174,7 +175,7 @@ def _tables(data: Any) -> Iterator[Table]:
             yield table_of_bytes(*content(path, "a table"))
     elif is_frame(data):
         yield without_blank_rows("the data frame", polars_frame(data))
-    elif isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
+    elif is_records(data):
         name = "the records"
         yield without_blank_rows(name, _records(name, data))
     else:
