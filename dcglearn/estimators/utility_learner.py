@@ -122,11 +122,8 @@ class PairLearner(BaseEstimator):
     def _take(self, fit: AnyFit) -> None:
         """Set the results of the fit as attributes, and issue its warnings to the user of `fit`."""
         self.fit_ = fit
-
-        # a result that this fit does not have is no attribute
         for name in fit.results:
-            if getattr(fit, name) is not None:
-                setattr(self, f"{name}_", getattr(fit, name))
+            setattr(self, f"{name}_", getattr(fit, name))
         warn_of(fit, ConvergenceWarning, stacklevel=4)
 
 

@@ -10,7 +10,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, filled
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.margin_qp import solve
-from dcglearn.learning.options import QPOptions
+from dcglearn.learning.options import MARGINS, QPOptions
 from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.learning.reference_qp import solve_cvxpy
 from dcglearn.learning.usable_pairs import learnable
@@ -18,6 +18,7 @@ from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import joined
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import Utility
+from dcglearn.metrics.reading import MetricLike, read_metric
 
 _LOG = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ def qp_part(log: PreferencePairs, options: QPOptions) -> tuple[QPPairs, Indices]
     decided = decided[seen] if n_unseen else decided
 
     # the decided pairs
-    margin = margins(decided, options.margin_of(log.n_grades, log.depth))
+    margin = margins(decided, options.margin)
     weight = np.ones(1) if decided.weight is None else decided.weight
     decided = decided.filled()
     pairs = QPPairs(decided.preferred, decided.other, margin, weight)
@@ -161,10 +162,13 @@ def fit_pairs(
     )
 
 
-def margins(log: PreferencePairs, margin: Any) -> Floats:
-    """Return margins by name, or by a metric, shape (n,) or (1,); or raise InputError."""
-    if not isinstance(margin, str):
-        return np.abs(log.gaps(margin))
+def margins(log: PreferencePairs, margin: MetricLike) -> Floats:
+    """Return margins by name, or by a metric as deep as the lists, (n,) or (1,).
+
+    Raise InputError if the log has none of that name.
+    """
+    if not (isinstance(margin, str) and margin in MARGINS):
+        return np.abs(log.gaps(read_metric(margin, log.n_grades, log.depth, name="margin")))
     if margin == "unit":
         return np.ones(1)
     if margin == "hamming":

@@ -92,12 +92,6 @@ class QPOptions(Options):
         within(self.tol, "tol")
         whole_number(self.max_iter, "max_iter")
 
-    def margin_of(self, n_grades: int, depth: int) -> Any:
-        """Return the margin: one of `MARGINS`, or a metric; a name is as deep as the lists."""
-        if isinstance(self.margin, str) and self.margin in MARGINS:
-            return self.margin
-        return read_metric(self.margin, n_grades, depth, name="margin")
-
 
 @dataclass(frozen=True)
 class DCGOptions(Options):

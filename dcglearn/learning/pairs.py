@@ -136,19 +136,19 @@ class RaterSums(AddedByField):
         # a tie lies within the first threshold
         thresholds = points.thresholds[0]
         low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
-        logs, first, second = verdicts(z, low, high, level == 0, error)
-
-        def of_raters(values: Floats) -> Floats:
-            return np.bincount(rater, weight * values, n_raters).astype(np.float64)
+        is_tie = (level == 0).astype(np.int8)
+        logs, first, second = verdicts(z, low, high, is_tie, error)
 
         # an error rate is the sigmoid of its logit
         move = error * (1 - error)
         of_logit, of_bias = move * first[:, 3], way * first[:, 0]
-        bent = of_logit**2 + of_logit * (1 - 2 * error), way * move * second[:, 3]
-        logit_twice, both, bias_twice = map(of_raters, (*bent, way**2 * second[:, 0]))
-        curvature = np.stack([logit_twice, both, both, bias_twice], axis=1).reshape(-1, 2, 2)
-        slopes = np.stack([of_raters(of_logit), of_raters(of_bias)], axis=1)
-        return cls(of_raters(-logs), slopes, curvature)
+        logit_twice = of_logit**2 + of_logit * (1 - 2 * error)
+        both, bias_twice = way * move * second[:, 3], way**2 * second[:, 0]
+
+        # by rater
+        columns = -logs, of_logit, of_bias, logit_twice, both, bias_twice
+        sums = np.array([np.bincount(rater, weight * x, n_raters) for x in columns]).T
+        return cls(sums[:, 0], sums[:, 1:3], sums[:, [3, 4, 4, 5]].reshape(-1, 2, 2))
 
 
 @dataclass(frozen=True, eq=False)

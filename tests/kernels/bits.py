@@ -153,7 +153,7 @@ def add_verdicts(digests, rng):
     high = low + between(rng, 0.01, 2, n) * pick(rng, (1.0, 20.0))
     high[rng.integers(0, 2, n) > 0] = np.inf
     error = between(rng, 0, 0.6, n) * pick(rng, (0.0, 1.0))
-    tie = rng.integers(0, 2, n)
+    tie = rng.integers(0, 2, n).astype(np.int8)
     plain = (rng.integers(0, 3, n) == 0) & (tie == 0)
     low[plain], high[plain] = 0.0, np.inf
     digests.add("verdicts", *judgement_kernel.verdicts(z, low, high, tie, error))

@@ -204,7 +204,9 @@ def verdicts(z, low, high, tie, error):
     """Return the log probability and the derivatives of the loss, shape (13, n), of verdicts at
     differences z.
     """
-    logs, slopes, second = judgement_kernel.verdicts(z, low, high, tie, error)
+    z, low, high, error = (np.full(len(z), x, float) for x in (z, low, high, error))
+    is_tie = np.full(len(z), tie, np.int8)
+    logs, slopes, second = judgement_kernel.verdicts(z, low, high, is_tie, error)
     return logs, np.hstack([slopes, second]).T
 
 
