@@ -5,13 +5,12 @@
 
 Zhou et al. 2008, eq. 1, 4 and 6, as the equivalent ``F(W) = ||W||^2 + C sum v max(0, m - <W,
 d>)^2``: convex, once differentiable, piecewise quadratic. Newton's method sees the pairs only
-through ``evaluate(W, curvature)``.
+through `QPPairs.evaluate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ class Solution:
     gap: float
     n_iter: int
     converged: bool
-    curvature: Floats | None = field(default=None, repr=False)
+    curvature: Any = None
 
 
 def solve(
@@ -57,7 +56,6 @@ def solve(
     Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
     floating point because `C` or the weights are too large.
     """
-    shape = (pairs.depth, n_grades)
     refuse_beyond_memory(
         5 * 8 * float(pairs.depth * n_grades) ** 2,
         f"the QP of {pairs.depth:,} positions and {n_grades} grades",
@@ -70,12 +68,12 @@ def solve(
         sample = pairs.thinned(SAMPLE)
         times = pairs.total_weight / sample.total_weight
         rough = solve(sample, n_grades, C * times, tol=1e-6, **how)
-        start = rough.weights
-        curvature = None if rough.curvature is None else times * rough.curvature
+        start, curvature = rough.weights, times * rough.curvature
 
     # then exactly
+    start = np.zeros((pairs.depth, n_grades)) if start is None else start
     try:
-        return newton(pairs.evaluate, shape, C, start=start, curvature=curvature, tol=tol, **how)
+        return newton(pairs, start, curvature, C, tol=tol, **how)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise InputError(
             f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the "
@@ -84,15 +82,14 @@ def solve(
 
 
 def newton(
-    evaluate: Callable[[Floats, bool], PairSums],
-    shape: tuple[int, int],
+    pairs: QPPairs,
+    start: Floats,
+    curvature: Floats | None,
     C: float,
     *,
-    monotone: bool = True,
-    start: Floats | None = None,
-    curvature: Floats | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 100,
+    monotone: bool,
+    tol: float,
+    max_iter: int,
 ) -> Solution:
     """Minimise F by a projected semismooth Newton method; see `solve`.
 
@@ -101,13 +98,9 @@ def newton(
     curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; for the
     first step it may be that of a sample.
     """
-    # from 0, or from the monotone W next to the start
-    weights = np.zeros(shape)
-    if start is not None:
-        weights = nearest_monotone(start) if monotone else start.copy()
-
+    weights = nearest_monotone(start) if monotone else start
     is_of_sample = curvature is not None
-    sums = evaluate(weights, not is_of_sample)
+    sums = pairs.evaluate(weights, not is_of_sample)
     if curvature is None:
         curvature = sums.curvature
     objective, gap = certificate(sums, weights, C, monotone)
@@ -123,7 +116,7 @@ def newton(
         # backtrack until the objective falls enough, or to the precision of floating point
         size = 1.0
         while True:
-            sums = evaluate(weights + size * step, False)
+            sums = pairs.evaluate(weights + size * step, False)
             reached = _objective(sums, weights + size * step, C)
             if reached <= objective + 1e-4 * size * slope + 1e-13 * objective:
                 break
@@ -140,7 +133,7 @@ def newton(
         before = gap
         objective, gap = certificate(sums, weights, C, monotone)
         if gap > (tol if is_of_sample else max(before / 10, tol)):
-            curvature = evaluate(weights, True).curvature
+            curvature = pairs.evaluate(weights, True).curvature
             is_of_sample = False
         n_iter += 1
     return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dcglearn import DCG
 from dcglearn.io import encode
-from dcglearn.learning.margin_qp import bounded_minimum, certificate, newton, solve
+from dcglearn.learning.margin_qp import bounded_minimum, certificate, solve
 from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.learning.reference_qp import solve_cvxpy
 from dcglearn.simulate import preference_pairs
@@ -164,7 +164,7 @@ def test_linear_svc_has_the_same_optimum_without_monotonicity():
 def test_long_logs_start_from_a_subsample_and_end_the_same():
     log = random_log(70_000, noise=0.1)
     from_subsample = solve(pairs_of(log), 5, 1.0, tol=1e-13)
-    from_zero = newton(pairs_of(log).evaluate, (10, 5), 1.0, tol=1e-13)
+    from_zero = solve(pairs_of(log), 5, 1.0, start=np.zeros((10, 5)), tol=1e-13)
     assert from_subsample.gap <= 1e-8
     np.testing.assert_allclose(from_subsample.weights, from_zero.weights, atol=1e-9)
 
