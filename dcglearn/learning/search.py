@@ -32,11 +32,13 @@ STARTS_OF_EACH = 3
 FIRST_STEPS, KEPT = 15, 4
 """Steps of the first descents, and how many of these continue."""
 
-COMPARED_ON, SAMPLE = 1 << 8, 1 << 12
-"""Pairs on which starts are compared, and of the sample on which a long log is searched."""
+COMPARED_ON = 1 << 8
+"""Pairs on which starts are compared."""
 
-LARGEST_SAMPLE, GROWTH = 1 << 18, 8
-"""Samples grow by this factor up to this size; then the log is learned whole."""
+SAMPLES = 1 << 12, 1 << 15
+"""Pairs of the samples on which a log of twice as many is learned, one after the other, before it
+is learned whole.
+"""
 
 ROUGH, EXACT = 1e-5, 1e-9
 """Least relative fall that a step must promise, while ends are compared, and in the end."""
@@ -76,7 +78,8 @@ def search(whole: Objective, starts: Sequence[Floats]) -> Ends:
     from. A long log is learned from samples that grow, and its start is where the last one ended.
     """
     # the lowest of each group on a few pairs
-    objectives = [*map(whole.thinned, _sample_sizes(len(whole.pairs)))]
+    n = len(whole.pairs)
+    objectives = [*map(whole.thinned, [size for size in SAMPLES if n >= 2 * size]), whole]
     few = objectives[0].thinned(COMPARED_ON)
     thetas = np.concatenate([few.lowest(group, STARTS_OF_EACH) for group in starts])
 
@@ -98,18 +101,6 @@ def search(whole: Objective, starts: Sequence[Floats]) -> Ends:
             "large"
         )
     return ends
-
-
-def _sample_sizes(n: int) -> list[int]:
-    """Return the sizes of the samples that a log of n pairs is fitted on; the last is n."""
-    sizes = []
-    size = SAMPLE
-    while n >= 2 * size:
-        sizes.append(size)
-        if n * GROWTH > LARGEST_SAMPLE * (n // size):
-            break
-        size *= GROWTH
-    return [*sizes, n]
 
 
 def descend(
