@@ -14,7 +14,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Fields, Floats, InputError
+from dcglearn.foundation.validation import Counts, Floats, InputError
 from dcglearn.learning.curves import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.fit_utility import QPFit
 from dcglearn.learning.judgement_kernel import chances
@@ -76,10 +76,6 @@ class Member:
         name = self.name.removesuffix(OF_LENGTH)
         divided = ", divided by the number of results" if name != self.name else ""
         return meanings.get(name) or f"textbook {name}: {textbook_formula(name)}{divided}"
-
-    def to_dict(self) -> Fields:
-        """Return name and weight, for JSON."""
-        return {"name": self.name, "weight": self.weight}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -221,9 +217,12 @@ class Fit:
         """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
         return chances(self.sureness(log), self.tie_threshold, self.error_rate)
 
-    def on(self, pairs: Pairs, share: float) -> Self:
-        """Return the fit to other pairs of the same raters, from this one and from all starts."""
-        function = replace(self.function, pairs=pairs, share=share)
+    def on(self, pairs: Pairs) -> Self:
+        """Return the fit to other pairs of the same raters, from this one and from all starts.
+
+        Their weights count independent judgements.
+        """
+        function = replace(self.function, pairs=pairs, share=1.0)
         starts = [self.theta[None], *known_starts(function.model)]
         function, end = _fitted(function, starts)
         theta, value = end.theta[end.best], end.value

@@ -15,17 +15,15 @@ CONTRARY_LEVEL = 0.01
 """False-positive rate of the test that some rater of a log contradicts the others."""
 
 
-def wrong_chances(
-    z: Floats, pull: Floats | float, threshold: float, errors: Floats | float
-) -> Floats:
+def wrong_chances(lead: Floats, threshold: float, errors: Floats) -> Floats:
     """Return the probabilities that decided verdicts on pairs name the worse list, shape (n,).
 
-    `z` is the difference of a pair's utilities, first less second list, in units of the judges'
-    noise, and `pull` what position bias adds to it. `threshold` and `errors` are as in `chances`.
+    `lead` is by how much judges see the better list ahead, in units of their noise; `threshold` and
+    `errors` are as in `chances`.
     """
     # the chance of a right verdict by a rater who is always wrong would be 0
     errors = np.minimum(errors, 1.0 - np.finfo(float).eps)
-    shares = chances(np.sign(z) * (z + pull), threshold, errors)
+    shares = chances(lead, threshold, errors)
     wrong: Floats = shares[:, 2] / (shares[:, 0] + shares[:, 2])
     return wrong
 
@@ -38,10 +36,9 @@ def wrong_share(pairs: Pairs, points: Points) -> float:
 
     # what judges add to the difference of the lists
     _, rater, weight, way = decided.columns
-    pull = way * points.biases[0][rater]
+    lead = np.sign(z) * (z + way * points.biases[0][rater])
     threshold = float(points.thresholds[0, 1])
-    errors = points.errors[0][rater]
-    wrong = wrong_chances(z, pull, threshold, errors)
+    wrong = wrong_chances(lead, threshold, points.errors[0][rater])
     return float(np.average(wrong, weights=weight))
 
 
