@@ -1,8 +1,8 @@
 """Fits of a utility to a log: the paper's QP and its margins."""
 
 import logging
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -75,7 +75,6 @@ def qp_part(log: PreferencePairs, options: QPOptions) -> tuple[QPPairs, Indices]
     tie both ways with -epsilon. Counted are ties, the pairs left out, and those that ask for a
     difference above 0.
     """
-    log = log.differing_pairs
     decided, ties = log.decided, log.ties.filled()
 
     # -1 and -2 both have value 0
@@ -118,15 +117,12 @@ def fit_pairs(
         )
 
     # solve it
-    problem = visible.open_cells.shape[1], options.C
-    monotone = options.monotone and visible.graded
+    n_grades = visible.open_cells.shape[1]
+    asked = replace(options, monotone=options.monotone and visible.graded)
     if options.solver == "cvxpy":
-        whole, own = pairs.thinned(len(pairs)), options.constraints
-        solution = solve_cvxpy(whole, *problem, monotone=monotone, constraints=own)
+        solution = solve_cvxpy(pairs.thinned(len(pairs)), n_grades, asked)
     else:
-        weights = None if start is None else start.weights
-        limits: Any = {"tol": options.tol, "max_iter": options.max_iter}
-        solution = solve(pairs, *problem, monotone=monotone, start=weights, **limits)
+        solution = solve(pairs, n_grades, asked, None if start is None else start.weights)
 
     # a search for C has many warm fits
     level = logging.INFO if start is None else logging.DEBUG

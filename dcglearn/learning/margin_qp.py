@@ -10,13 +10,14 @@ through `QPPairs.evaluate`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pair_sums import PairSums, QPPairs
 from dcglearn.logs.thinning import SAMPLE
 
@@ -39,20 +40,13 @@ class Solution:
 
 
 def solve(
-    pairs: QPPairs,
-    n_grades: int,
-    C: float,
-    *,
-    monotone: bool = True,
-    start: Floats | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 100,
+    pairs: QPPairs, n_grades: int, options: QPOptions, start: Floats | None = None
 ) -> Solution:
     """Solve the QP by Newton's method, from the solution on a subsample where the log is long.
 
-    `C` weights the shortfalls; `monotone` asks that a better grade has at least the same weight at
-    every position; `start` is an initial W, shape (K, L); `tol` is the relative duality gap to
-    reach within `max_iter` Newton steps.
+    Of the options, `C` weights the shortfalls; `monotone` asks that a better grade has at least the
+    same weight at every position; `tol` is the relative duality gap to reach within `max_iter`
+    Newton steps. `start` is an initial W, shape (K, L).
     Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
     floating point because `C` or the weights are too large.
     """
@@ -62,18 +56,17 @@ def solve(
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
     # a long log from a rough solution on a sample, and from the curvature there
-    how: Any = {"monotone": monotone, "max_iter": max_iter}
-    curvature = None
+    C, curvature = options.C, None
     if start is None and len(pairs) >= 4 * SAMPLE:
         sample = pairs.thinned(SAMPLE)
         times = pairs.total_weight / sample.total_weight
-        rough = solve(sample, n_grades, C * times, tol=1e-6, **how)
+        rough = solve(sample, n_grades, replace(options, C=C * times, tol=1e-6))
         start, curvature = rough.weights, times * rough.curvature
 
     # then exactly
     start = np.zeros((pairs.depth, n_grades)) if start is None else start
     try:
-        return newton(pairs, start, curvature, C, tol=tol, **how)
+        return newton(pairs, options, start, curvature)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise InputError(
             f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the "
@@ -81,16 +74,7 @@ def solve(
         ) from error
 
 
-def newton(
-    pairs: QPPairs,
-    start: Floats,
-    curvature: Floats | None,
-    C: float,
-    *,
-    monotone: bool,
-    tol: float,
-    max_iter: int,
-) -> Solution:
+def newton(pairs: QPPairs, options: QPOptions, start: Floats, curvature: Floats | None) -> Solution:
     """Minimise F by a projected semismooth Newton method; see `solve`.
 
     Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the
@@ -98,6 +82,7 @@ def newton(
     curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; for the
     first step it may be that of a sample.
     """
+    C, monotone, tol = options.C, options.monotone, options.tol
     weights = nearest_monotone(start) if monotone else start
     is_of_sample = curvature is not None
     sums = pairs.evaluate(weights, not is_of_sample)
@@ -109,7 +94,7 @@ def newton(
     longest = np.inf if tol > 1e-8 else 1e-8
     length = next_length = np.inf
     n_iter = 0
-    while not (gap <= tol and next_length <= longest) and n_iter < max_iter:
+    while not (gap <= tol and next_length <= longest) and n_iter < options.max_iter:
         step = _newton_step(curvature, sums.moment, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
 

@@ -75,11 +75,6 @@ class QPPairs(Weighted):
         memory is one table of fixed size a chunk. Chunks depend on n alone and are added in order:
         threads do not change a byte.
         """
-        n = len(self)
-        if n == 0:
-            size = weights.size if curvature else 0
-            return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
-
         # column g + 1 is for grade g, so that -1 gains 0
         table = np.hstack([np.zeros((self.depth, 1)), weights])
         depth, width = table.shape
@@ -116,7 +111,7 @@ class QPPairs(Weighted):
                 hessian = both[np.ix_(graded, graded)]
             return PairSums(float(totals[0]), float(totals[1]), (shortfalls @ sign)[:, 1:], hessian)
 
-        return sum_over_chunks(part, n)
+        return sum_over_chunks(part, len(self))
 
 
 def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
