@@ -91,13 +91,6 @@ class Points:
         gains, discounts = self.scaled
         return DCG(gains[0], discounts[0], power=self.powers[0])
 
-    def values(self, lists: Grades) -> Floats:
-        """Return the values of m lists at the first point, (m,)."""
-        gains = np.append(self.gains[0], 0.0)  # the last is that of -1, no result
-        lengths = np.maximum((lists >= 0).sum(axis=1), 1.0)
-        values: Floats = (gains[lists] * self.discounts[0]).sum(axis=1) * lengths ** -self.powers[0]
-        return values
-
 
 @dataclass(frozen=True)
 class LossSums(AddedByField):
@@ -256,7 +249,9 @@ class Pairs(Weighted):
 
     def differences(self, points: Points) -> Floats:
         """Return z of each pair at the first point, without position bias, shape (n,)."""
-        return points.values(self.first) - points.values(self.second)
+        dcg = DCG(points.gains[0], points.discounts[0], power=points.powers[0])
+        first, second = (np.where(x < 0, EMPTY, x) for x in (self.first, self.second))
+        return dcg.score(first) - dcg.score(second)
 
 
 # from a log

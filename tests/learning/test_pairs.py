@@ -276,23 +276,6 @@ def test_chances_are_those_of_verdicts():
         )
 
 
-# Values of lists.
-
-
-def test_values_of_lists_are_those_of_the_dcg():
-    rng = np.random.default_rng(0)
-    points = random_points(rng, 2, 4, 3)
-    lists = rng.integers(-1, 3, (30, 4)).astype(np.int8)
-    pairs = plain_pairs(lists[:15], lists[15:])
-    for b in range(2):
-        dcg = DCG(points.gains[b], points.discounts[b], power=points.powers[b])
-        scores = dcg.score(np.where(lists < 0, -2, lists))
-        one = at_point(points, b)
-        np.testing.assert_allclose(one.values(lists), scores, rtol=1e-12)
-        gaps = pairs.differences(one)
-        np.testing.assert_allclose(gaps, scores[:15] - scores[15:], atol=1e-12)
-
-
 # Parts, merging and samples.
 
 
