@@ -215,7 +215,9 @@ class Fit:
 
     def probabilities(self, log: PreferencePairs) -> Floats:
         """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
-        return chances(self.sureness(log), self.tie_threshold, self.error_rate)
+        z = self.sureness(log)
+        shares: Floats = chances(z, self.tie_threshold, np.full_like(z, self.error_rate))
+        return shares
 
     def on(self, pairs: Pairs) -> Self:
         """Return the fit to other pairs of the same raters, from this one and from all starts.

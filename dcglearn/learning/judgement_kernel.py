@@ -7,9 +7,6 @@ list instead: ``(1 - e) P(z) + e P(-z)``. Without strengths, ties and errors thi
 Terry's ``sigma(z)``.
 """
 
-import numpy as np
-
-from dcglearn.foundation.validation import Floats
 from dcglearn.kernels.library import function
 
 verdicts = function("verdicts .n f[n] f[n] f[n] b[n] f[n] f[n]! f[n,4]! f[n,9]!")
@@ -22,15 +19,8 @@ of low, high, error; high and each of high, error. The one in the error twice is
 slope. A tie has one threshold, `low`.
 """
 
-_chances = function("chances .n f[n] #threshold f[n] f[n,3]!")
+chances = function("chances .n f[n] #threshold f[n] f[n,3]!")
+"""Returns the probabilities of first list preferred, tie, second list preferred; shape (n, 3).
 
-
-def chances(z: Floats, threshold: float, errors: Floats | float) -> Floats:
-    """Return the probabilities of first list preferred, tie, second list preferred; shape (n, 3).
-
-    `z` has shape (n,), and so may the error rates; `threshold` is the tie threshold, 0 without
-    ties.
-    """
-    z = np.ascontiguousarray(z, np.float64)
-    shares: Floats = _chances(z, threshold, np.full(len(z), errors, np.float64))
-    return shares
+Taken are z, shape (n,), the tie threshold, 0 without ties, and the error rates, (n,).
+"""

@@ -49,13 +49,17 @@ def shares(judges, judged, runs, **settings):
 
 def test_judges_have_the_chances_of_the_fit():
     z = np.linspace(-4, 4, 33)
+
+    def expected_chances(z):
+        return chances(z, 0.7, np.full_like(z, 0.1))
+
     mine = Judges(1.5, 0.7, 0.1).chances(z)
-    np.testing.assert_allclose(mine, chances(1.5 * z, 0.7, 0.1), atol=1e-12)
+    np.testing.assert_allclose(mine, expected_chances(1.5 * z), atol=1e-12)
     np.testing.assert_allclose(mine.sum(axis=1), 1)
 
     # each list is first as often; the slope is that of the log-odds of those who decide
     sided = Judges(1.5, 0.7, 0.1, bias=2.0).chances(z)
-    both = [chances(1.5 * z + side, 0.7, 0.1) for side in (2.0, -2.0)]
+    both = [expected_chances(1.5 * z + side) for side in (2.0, -2.0)]
     np.testing.assert_allclose(sided, np.mean(both, axis=0), atol=1e-12)
     flat = Judges(1.5, 0.7, 0.1, slope=0.5).chances(z)
     np.testing.assert_allclose(flat[:, 1], mine[:, 1])
