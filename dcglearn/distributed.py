@@ -186,8 +186,7 @@ class DaskLog:
 
         # gains and discounts, of few pairs in memory: that takes hundreds of sums
         options.check(empty.n_grades, graded=empty.graded)
-        by_rater = options.loss == "robust"
-        facts = facts_of(sums, empty, visible, dropped, by_rater=by_rater)
+        facts = facts_of(sums, empty, visible, dropped, options.loss)
         judged: Any = replace(used.mapped(partial(coded, facts=facts)), facts=facts)
         if len(judged) < 2 * SAMPLE:
             judged = judged.thinned(SAMPLE)

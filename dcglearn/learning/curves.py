@@ -15,7 +15,7 @@ times: p = 0 adds up, p = 1 averages; where p is free, its logit is a parameter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -102,20 +102,20 @@ class Model:
 
     depth: int
     n_grades: int
-    with_errors: bool = True
-    n_levels: int = 1
-    ties: bool = False
-    sided: bool = False
+    with_errors: bool
+    n_levels: int
+    ties: bool
+    sided: bool
     # judges
-    own: Floats = field(default_factory=lambda: np.zeros((2, 1)))
+    own: Floats
     # the prior
-    ridge: float = 1.0
-    centre: float = 5.0
-    target: Floats | None = None
+    ridge: float
+    centre: float
+    target: Floats | None
     # what is fixed
-    zero: int = 0
-    falling: bool = True
-    power: float | None = 0.0
+    zero: int
+    falling: bool
+    power: float | None
 
     @cached_property
     def groups(self) -> Places:

@@ -267,7 +267,7 @@ def fit_log(log: PreferencePairs, options: DCGOptions) -> Fit:
     """Return the fit of gains, discounts and judges to a log; see `fit_dcg`."""
     log = log.rescaled(options.n_grades, options.depth)
     options.check(log.n_grades, graded=log.graded)
-    pairs = pairs_of(log, by_rater=options.loss == "robust")
+    pairs = pairs_of(log, options.loss)
     return fit_dcg(pairs, options)
 
 

@@ -11,7 +11,7 @@ sum of the losses of its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -160,14 +160,14 @@ class Facts:
     depth: int
     visible: Visibility
     n_lists: int
-    grade_names: tuple[str, ...] | None = None
-    raters: tuple[str, ...] = ()
+    grade_names: tuple[str, ...] | None
+    raters: tuple[str, ...]
     # verdicts
-    steps: Floats = field(default_factory=lambda: np.zeros(0))
-    ties: bool = False
-    sided: bool = False
-    n_empty: tuple[int, int] = (0, 0)
-    dropped: Counts = field(default_factory=dict)
+    steps: Floats
+    ties: bool
+    sided: bool
+    n_empty: tuple[int, int]
+    dropped: Counts
     log: PreferencePairs | None = None
 
     @property
@@ -191,7 +191,7 @@ class Pairs(Weighted):
     level: Grades
     rater: NDArray[np.int32]
     weight: Floats
-    way: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, np.int8))
+    way: NDArray[np.int8]
     facts: Any = None
 
     def __len__(self) -> int:
@@ -257,15 +257,15 @@ class Pairs(Weighted):
 # from a log
 
 
-def pairs_of(log: PreferencePairs, *, by_rater: bool = True) -> Pairs:
+def pairs_of(log: PreferencePairs, loss: str = "robust") -> Pairs:
     """Return the pairs of a log that learners use; too many distinct strengths are binned.
 
-    Judges are told apart `by_rater`. Raise InputError if nothing can be learned.
+    Raters are told apart where the `loss` is robust. Raise InputError if nothing can be learned.
     """
     visible = log.visible()
     log, dropped = learnable(log)
     sums = VerdictSums.of(log)
-    facts = facts_of(sums, log, visible, dropped, by_rater=by_rater)
+    facts = facts_of(sums, log, visible, dropped, loss)
     return coded(log, replace(facts, log=log))
 
 
@@ -300,15 +300,10 @@ class VerdictSums(AddedByField):
 
 
 def facts_of(
-    sums: VerdictSums,
-    part: PreferencePairs,
-    visible: Visibility,
-    dropped: Counts,
-    *,
-    by_rater: bool = True,
+    sums: VerdictSums, part: PreferencePairs, visible: Visibility, dropped: Counts, loss: str
 ) -> Facts:
     """Return the facts of a log, of which `part` is all or a part; see `pairs_of`."""
-    raters = tuple(map(str, sums.raters.values)) if by_rater else ()
+    raters = tuple(map(str, sums.raters.values)) if loss == "robust" else ()
     return Facts(
         part.n_grades,
         part.depth,

@@ -24,7 +24,7 @@ def fit_learner(log: Preferences, options: DCGOptions) -> Fit:
     """Return a learner's fit to a log, whose metric knows its judges."""
     log = log.rescaled(options.n_grades, options.depth)
     options = prepared(options, log)
-    return finished(learned(pairs_of(log, by_rater=options.loss == "robust"), options), log)
+    return finished(learned(pairs_of(log, options.loss), options), log)
 
 
 def prepared(options: DCGOptions, log: Preferences) -> DCGOptions:

@@ -38,7 +38,7 @@ def test_parts_tell_what_the_whole_tells():
     told = sum(map(VerdictSums.of, used[1:]), VerdictSums.of(used[0]))
     n_differing = sum(int(part.differing.sum()) for part in parts)
     dropped = left_out(len(log), n_differing, sum(map(len, used)), told.n_ties)
-    facts = facts_of(told, log[:0], log.visible(), dropped)
+    facts = facts_of(told, log[:0], log.visible(), dropped, "robust")
 
     # the same facts and the same rows
     of_whole = vars(replace(whole.facts, log=None, visible=facts.visible))

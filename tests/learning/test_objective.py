@@ -17,14 +17,13 @@ from dcglearn.learning.curves import (
     GAIN_SLOPE,
     NEAR_TARGET,
     OWN_SPREADS,
-    Model,
     family,
     known_metrics,
     log_metric,
 )
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE
-from tests.learning.makers import EVERY_KIND, random_model, value_and_slope
+from tests.learning.makers import EVERY_KIND, plain_model, random_model, value_and_slope
 
 
 @pytest.mark.parametrize("seed", EVERY_KIND)
@@ -149,7 +148,7 @@ def test_a_sample_weighs_as_much_as_all():
 
 
 def test_curves_and_their_logarithms_are_the_same_metric():
-    model = Model(10, 5)
+    model = plain_model(10, 5)
     rng = np.random.default_rng(0)
     for _ in range(5):
         gains = np.cumsum(rng.exponential(1, 5))
@@ -171,7 +170,7 @@ def test_curves_and_their_logarithms_are_the_same_metric():
 
 
 def test_starts_lie_within_bounds():
-    model = Model(10, 5, ties=True, sided=True, zero=5, n_levels=2)
+    model = plain_model(10, 5, ties=True, sided=True, zero=5, n_levels=2)
     low, high = model.bounds
     known = known_metrics(5, 10, True, (0.0,))
     thetas = model.starts(known + 3.0, 50.0)

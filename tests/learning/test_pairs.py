@@ -377,7 +377,7 @@ def test_verdicts_judges_and_sides_of_a_log_are_told_in_numbers():
 
     # nobody knows who judged, how strongly, or on which side
     plain = pairs_of(log.changed(rater=None, strength=None, tie=None, swapped=None))
-    one_judge = pairs_of(log, by_rater=False)
+    one_judge = pairs_of(log, loss="logistic")
     for x in (plain, one_judge):
         assert x.facts.raters == () and not x.rater.any()
     assert plain.level.tolist() == [1] and not plain.way.any()

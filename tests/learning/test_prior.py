@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dcglearn.learning.curves import Model
 from dcglearn.learning.prior import FREEDOM, KNEE, Prior
+from tests.learning.makers import plain_model
 
 
 def prior_of(bends, normals, ridge):
@@ -84,10 +84,10 @@ def test_the_cost_of_bends_is_that_of_a_ridge_that_is_integrated_out():
 
 
 MODELS = [
-    Model(10, 5, ridge=2.0),
-    Model(2, 2, ridge=2.0),
-    Model(3, 3, ridge=0.5, falling=False, ties=True),
-    Model(4, 6, ridge=6.0, zero=6, sided=True, n_levels=3),
+    plain_model(10, 5, ridge=2.0),
+    plain_model(2, 2, ridge=2.0),
+    plain_model(3, 3, ridge=0.5, falling=False, ties=True),
+    plain_model(4, 6, ridge=6.0, zero=6, sided=True, n_levels=3),
 ]
 
 
@@ -120,7 +120,7 @@ def test_draws_have_the_density_of_the_prior(model):
 
 
 def test_quantiles_of_one_bend_are_those_of_its_density():
-    model = Model(3, 2, ridge=2.0)
+    model = plain_model(3, 2, ridge=2.0)
     prior = model.prior
     assert prior.n_bends == (0, 1)
     draws = prior.draw(40_000, np.random.default_rng(1))

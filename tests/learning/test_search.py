@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import lsq_linear, minimize
 
 from dcglearn.learning import search as search_module
-from dcglearn.learning.curves import Model, family, known_metrics, log_metric
+from dcglearn.learning.curves import family, known_metrics, log_metric
 from dcglearn.learning.objective import Local, Objective
 from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import Ends, dense_steps, descend, search
-from tests.learning.makers import plain_pairs, value_and_slope
+from tests.learning.makers import plain_model, plain_pairs, value_and_slope
 from tests.makers import random_log, refused
 
 KNOWN = known_metrics(5, 10, True, (0.0,))
@@ -139,9 +139,11 @@ def random_objective(seed):
     n, ties = len(log), seed % 4 == 0
     level = rng.integers(0 if ties else 1, 3, n).astype(np.int8)
     weight = rng.exponential(1, n)
-    pairs = Pairs(log.preferred, log.other, level, np.zeros(1, np.int32), weight)
+    pairs = Pairs(
+        log.preferred, log.other, level, np.zeros(1, np.int32), weight, np.zeros(1, np.int8)
+    )
     errors = seed % 2 == 1
-    model = Model(10, 5, errors, n_levels=2, ties=ties, ridge=2.0, centre=3.0)
+    model = plain_model(10, 5, with_errors=errors, n_levels=2, ties=ties, ridge=2.0, centre=3.0)
     return Objective(model, pairs, 1.0)
 
 
@@ -185,7 +187,7 @@ def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
     # the end is that of the whole log, and as low as without samples
     log = random_log(3000, "free", seed=1, noise=0.2)
     pairs = plain_pairs(log.preferred, log.other)
-    objective = Objective(Model(10, 5, ridge=2.0), pairs, 1.0)
+    objective = Objective(plain_model(10, 5, ridge=2.0), pairs, 1.0)
     starts = [objective.model.starts(KNOWN, softer) for softer in (0.0, 1.5)]
     whole = search(objective, starts)
     searched = []
@@ -204,6 +206,6 @@ def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
 
 def test_an_objective_that_is_not_finite_is_refused():
     log = random_log(20)
-    pairs, model = plain_pairs(log.preferred, log.other), Model(10, 5)
+    pairs, model = plain_pairs(log.preferred, log.other), plain_model(10, 5)
     starts = [model.starts(np.array([log_metric(dcg) for dcg in family(5, 10)]))]
     refused("not finite at any start", search, Objective(model, pairs, np.inf), starts)
