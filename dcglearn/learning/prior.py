@@ -25,14 +25,13 @@ FREEDOM = 4.0
 
 add_prior = function(
     "add_prior .n .p .linear of_gains bends #ridge #freedom #knee f[linear,p] f[linear] f[n,p] "
-    "f[n] f[n,p] f[n,p,p] f[linear+p]~"
+    "f[n]+ f[n,p]+ f[n,p,p]+ f[linear+p]~"
 )
-"""Adds a `Prior` and its derivatives at B points.
+"""Returns a `Prior` at B points, shape (B,), its gradients, (B, p), and its Hessians, (B, p, p).
 
 Taken are the numbers of bends of the gains and of both curves, ridge, freedom and knee; the linear
 functions that the prior charges, shape (q, p), bends first, and what they are less, (q,); and
-parameters, (B, p). Added to are the last three: values, shape (B,), gradients, (B, p), and
-Hessians, (B, p, p).
+parameters, (B, p).
 """
 
 
@@ -51,10 +50,9 @@ class Prior:
 
     def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
         """Return values (B,), gradients (B, p) and Hessians (B, p, p)."""
-        n, p = thetas.shape
-        sums = np.zeros(n), np.zeros((n, p)), np.zeros((n, p, p))
         numbers = self.n_bends[0], sum(self.n_bends), self.ridge, FREEDOM, KNEE
-        add_prior(*numbers, self.linear, self.centres, thetas, *sums)
+        sums: tuple[Floats, Floats, Floats]
+        sums = add_prior(*numbers, self.linear, self.centres, thetas)
         return sums
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:

@@ -18,9 +18,9 @@ from dcglearn.kernels.library import function
 from dcglearn.learning.objective import Local, Objective
 
 dense_steps = function(
-    "dense_steps .n .p f[n,p] f[n,p,p] f[n,p] f[n,p] f[n] f[n] f[n,p] f[p*(p+1)]~ l[p]~"
+    "dense_steps .n .p f[n,p] f[n,p,p] f[n,p] f[n,p] f[n] f[n] f[n,p]! f[p*(p+1)]~ l[p]~"
 )
-"""Sets its last array, (B, p), to steps to minima, damped to keep to the radii.
+"""Returns steps to minima, (B, p), damped to keep to the radii.
 
 Taken are gradients, shape (B, p), Hessians, (B, p, p), the lower and upper bounds of the steps, (B,
 p) each, radii, (B,), and the dampings of the steps before, (B,), which are updated to these steps'.
@@ -62,8 +62,7 @@ class Ends:
     @property
     def best(self) -> int:
         """The lowest descent; of equal ones, one that has converged."""
-        value = np.where(np.isfinite(self.local.value), self.local.value, np.inf)
-        return int(np.lexsort((~self.converged, value))[0])
+        return int(np.lexsort((~self.converged, self.local.value))[0])
 
     @property
     def value(self) -> float:
@@ -127,8 +126,8 @@ def descend(
         here, before = Local(*(x[active] for x in local)), theta[active]
         low, high = lows[active], highs[active]
         radius, damping = radii[active], dampings[active]
-        step = np.zeros(before.shape)
-        dense_steps(here.gradient, here.hessian, low - before, high - before, radius, damping, step)
+        rooms = low - before, high - before
+        step = dense_steps(here.gradient, here.hessian, *rooms, radius, damping)
         trial = np.clip(before + step, low, high)
         step = trial - before
 

@@ -192,10 +192,8 @@ def add_curves(digests, rng):
     linear = between(rng, -1, 1, (n_linear, p)) * rng.integers(0, 2, (n_linear, p))
     centres, n_bends = between(rng, -1, 1, n_linear), int(rng.integers(0, n_linear + 1))
     bends = int(rng.integers(0, n_bends + 1)), n_bends
-    values, gradients = between(rng, -1, 1, n), between(rng, -1, 1, (n, p))
-    hessians = between(rng, -1, 1, (n, p, p))
     numbers = *bends, 1.7, 4.0, 0.3
-    prior.add_prior(*numbers, linear, centres, thetas, values, gradients, hessians)
+    values, gradients, hessians = prior.add_prior(*numbers, linear, centres, thetas)
     digests.add("add_prior", values, gradients, hessians)
 
     # derivatives, without and with the second
@@ -222,8 +220,7 @@ def add_steps(digests, rng):
         rooms.append(side * room)
     radii, dampings = between(rng, 1e-3, 2, n), rng.random(n) * rng.integers(0, 2, n)
 
-    out = np.zeros((n, d))
-    search.dense_steps(gradients, hessians, *rooms, radii, dampings, out)
+    out = search.dense_steps(gradients, hessians, *rooms, radii, dampings)
     digests.add("dense_steps", out, dampings)
 
 
@@ -245,16 +242,11 @@ def add_pairs(digests, rng, case):
     for start, stop in ((0, n), (n // 3, n - n // 4)):
         for block in PAIR_BLOCKS:
             counted = depth if n_joint * n_codes**2 <= pair_sums.MAX_TABLE else 0
-            shapes = (depth, n_codes), (counted, n_codes)
-            shapes += ((n_joint if counted else 0, n_codes, n_codes),)
-            sums = [np.zeros(shape) for shape in shapes]
             sizes = start, stop, depth, width, counted, block
-            totals = pair_sums._add_pairs(*sizes, *varies, *given, *sums)
-            digests.add("add_pairs", totals, *sums)
+            digests.add("add_pairs", *pair_sums._add_pairs(*sizes, *varies, *given))
 
-        both = np.zeros((depth * width, depth * width))
         sizes = start, stop, depth, width
-        pair_sums._add_wide_pairs(*sizes, *varies, *given, both)
+        both = pair_sums._add_wide_pairs(*sizes, *varies, *given)
         digests.add("add_wide_pairs", both)
 
 

@@ -21,9 +21,8 @@ KNOWN = known_metrics(5, 10, True, (0.0,))
 def steps(gradient, hessian, low, high, radius, damping=0.0):
     """Return one step, and its damping."""
     n, dampings = len(gradient), np.array([damping])
-    step = np.zeros((1, n))
     bounds = (np.broadcast_to(end, (1, n)).copy() for end in (low, high))
-    dense_steps(gradient[None], hessian[None], *bounds, np.array([radius]), dampings, step)
+    step = dense_steps(gradient[None], hessian[None], *bounds, np.array([radius]), dampings)
     return step[0], dampings[0]
 
 
