@@ -337,20 +337,20 @@ def coded(log: PreferencePairs, facts: Facts) -> Pairs:
     if log.swapped is not None:
         way = np.where(log.swapped, -1, 1).astype(np.int8)
 
+    # unknown grades count as the worst, -1 is no result
+    first, second = (
+        np.ascontiguousarray(np.where(lists == EMPTY, -1, np.maximum(lists, 0)))
+        for lists in (log.preferred, log.other)
+    )
     return Pairs(
-        known_or_none(log.preferred),
-        known_or_none(log.other),
+        first,
+        second,
         level,
         rater.astype(np.int32),
         np.ones(1) if log.weight is None else log.weight,
         way,
         facts=facts,
     )
-
-
-def known_or_none(lists: Grades) -> Grades:
-    """Return lists as learning takes them: unknown grades count as the worst, -1 is no result."""
-    return np.ascontiguousarray(np.where(lists == EMPTY, -1, np.maximum(lists, 0)))
 
 
 def _strength(log: PreferencePairs) -> Floats | None:

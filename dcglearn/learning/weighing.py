@@ -103,7 +103,7 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
 
     return replace(
         fit,
-        dcg=replace(fit.dcg, gains=mean.gains, discounts=mean.discounts, power=mean.power),
+        dcg=replace(mean, grade_names=fit.dcg.grade_names, notes=fit.dcg.notes),
         points=points,
         members=tuple(members),
         log_evidence=log_evidence,
