@@ -122,15 +122,9 @@ class RaterSums(AddedByField):
     @classmethod
     def of(cls, pairs: Pairs, points: Points, z: Floats) -> Self:
         """Return the sums over pairs at one point, given their `differences` there, shape (n,)."""
-        level, rater, weight, way = pairs.columns
+        _, rater, weight, way = pairs.columns
         n_raters, error = points.errors.shape[1], points.errors[0][rater]
-        z = z + way * points.biases[0][rater]
-
-        # a tie lies within the first threshold
-        thresholds = points.thresholds[0]
-        low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
-        is_tie = (level == 0).astype(np.int8)
-        logs, first, second = verdicts(z, low, high, is_tie, error)
+        logs, first, second = pairs.verdicts(points, z)
 
         # an error rate is the sigmoid of its logit
         move = error * (1 - error)
@@ -216,22 +210,18 @@ class Pairs(Weighted):
         Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
         other points.
         """
-
-        def part(start: int, stop: int) -> LossSums:
-            return LossSums(*self._sums_of_rows(points, order, start, stop))
-
-        return sum_over_chunks(part, len(self))
-
-    def _sums_of_rows(self, points: Points, order: int, start: int, stop: int) -> list[Floats]:
-        """Return the loss of some rows at the points, and its derivatives up to the order."""
         columns = self.level, self.rater, self.weight, self.way
         varies = [int(len(column) > 1) for column in columns]
         metric = points.gains, points.discounts, points.powers if points.powers.any() else None
         # without known sides, there are no biases
         judges = points.thresholds, points.errors, points.biases if self.way.any() else None
-        rows = start, stop, *varies, order, self.first, self.second, *columns
-        *sums, _ = judgement_sums(*rows, *metric, *judges)
-        return sums
+
+        def part(start: int, stop: int) -> LossSums:
+            rows = start, stop, *varies, order, self.first, self.second, *columns
+            *sums, _ = judgement_sums(*rows, *metric, *judges)
+            return LossSums(*sums)
+
+        return sum_over_chunks(part, len(self))
 
     def sums_of_raters(self, points: Points) -> RaterSums:
         """Return the sums over each rater's judgements at one point."""
@@ -242,10 +232,25 @@ class Pairs(Weighted):
 
         return sum_over_chunks(part, len(self))
 
+    def verdicts(self, points: Points, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return log probabilities and derivatives at one point, given the `differences` there.
+
+        They are those of `judgement_kernel.verdicts`, in z with the position bias.
+        """
+        level, rater, _, way = self.columns
+        z = z + way * points.biases[0][rater]
+
+        # a tie lies within the first threshold
+        thresholds = points.thresholds[0]
+        low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
+        is_tie = (level == 0).astype(np.int8)
+        of_each: tuple[Floats, Floats, Floats]
+        of_each = verdicts(z, low, high, is_tie, points.errors[0][rater])
+        return of_each
+
     def losses(self, points: Points) -> Floats:
-        """Return the loss of each judgement at the points, shape (n, B)."""
-        rows = [self._sums_of_rows(points, VALUE, i, i + 1)[0] for i in range(len(self))]
-        return np.array(rows).reshape(len(self), len(points))
+        """Return the loss of each judgement at one point, shape (n,)."""
+        return -self.weights * self.verdicts(points, self.differences(points))[0]
 
     def differences(self, points: Points) -> Floats:
         """Return z of each pair at the first point, without position bias, shape (n,)."""
