@@ -100,14 +100,14 @@ def newton(pairs: QPPairs, options: QPOptions, start: Floats, curvature: Floats 
 
         # backtrack until the objective falls enough, or to the precision of floating point
         size = 1.0
-        while True:
+        while size >= 1e-10:
             sums = pairs.evaluate(weights + size * step, False)
             reached = _objective(sums, weights + size * step, C)
             if reached <= objective + 1e-4 * size * slope + 1e-13 * objective:
                 break
             size /= 2
-            if size < 1e-10:
-                return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
+        else:
+            break
         weights = weights + size * step
 
         # of the next step, as much shorter than this one as this is than the last
