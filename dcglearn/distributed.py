@@ -185,7 +185,7 @@ class DaskLog:
             return fit_pairs(pairs, parts.total(itemgetter(1)), dropped, visible, options)
 
         # gains and discounts, of few pairs in memory: that takes hundreds of sums
-        options.check(empty.n_grades, graded=empty.graded)
+        options.check(empty)
         facts = facts_of(sums, empty, visible, dropped, options.loss)
         judged: Any = replace(used.mapped(partial(coded, facts=facts)), facts=facts)
         if len(judged) < 2 * SAMPLE:

@@ -266,7 +266,7 @@ def warn_of(fit: AnyFit, unconverged: type[Warning] = UserWarning, stacklevel: i
 def fit_log(log: PreferencePairs, options: DCGOptions) -> Fit:
     """Return the fit of gains, discounts and judges to a log; see `fit_dcg`."""
     log = log.rescaled(options.n_grades, options.depth)
-    options.check(log.n_grades, graded=log.graded)
+    options.check(log)
     pairs = pairs_of(log, options.loss)
     return fit_dcg(pairs, options)
 

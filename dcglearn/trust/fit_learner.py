@@ -29,7 +29,7 @@ def fit_learner(log: Preferences, options: DCGOptions) -> Fit:
 
 def prepared(options: DCGOptions, log: Preferences) -> DCGOptions:
     """Return the options for a log, or for a sample of it; raise InputError if they do not fit."""
-    options.check(log.n_grades, graded=log.graded)
+    options.check(log)
     _check_winners(log.thinned(SAMPLE))
     return with_llm_learned(options, log)
 
