@@ -83,7 +83,7 @@ def newton(pairs: QPPairs, options: QPOptions, start: Floats, curvature: Floats 
     first step it may be that of a sample.
     """
     C, monotone, tol = options.C, options.monotone, options.tol
-    weights = nearest_monotone(start) if monotone else start
+    weights = nearest_monotone(start) if monotone and start.any() else start
     is_of_sample = curvature is not None
     sums = pairs.evaluate(weights, not is_of_sample)
     if curvature is None:

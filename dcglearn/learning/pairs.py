@@ -199,10 +199,7 @@ class Pairs(Weighted):
 
     def distinct(self) -> Pairs:
         """Return the distinct judgements of few, so that a fit is the same however they repeat."""
-        if len(self) > SMALL:
-            return self
-        merged = self.merged(in_order=True)
-        return self if len(merged) == len(self) else merged
+        return self if len(self) > SMALL else self.merged(in_order=True)
 
     def sums(self, points: Points, order: int) -> LossSums:
         """Return losses at the points, with slopes from SLOPES on, and curvature for CURVATURE.
@@ -328,19 +325,19 @@ def facts_of(
 def coded(log: PreferencePairs, facts: Facts) -> Pairs:
     """Return the pairs of a log, or of a part of it, as a fit takes them."""
     # levels of strength, 0 for ties
-    level = np.ones(1, np.int8)
+    level = np.ones(1, np.intp)
     strength = _strength(log)
     if strength is not None:
-        level = (np.searchsorted(facts.steps, strength, side="right") + 1).astype(np.int8)
+        level = np.searchsorted(facts.steps, strength, side="right") + 1
     if facts.ties:
-        level = np.where(ties_of(log), 0, np.broadcast_to(level, len(log))).astype(np.int8)
+        level = np.where(ties_of(log), 0, level)
 
     # judges by number, and the side shown first
-    rater, way = np.zeros(1, np.int64), np.zeros(1, np.int8)
+    rater, way = np.zeros(1, np.intp), np.zeros(1, np.intp)
     if facts.raters and log.rater is not None:
         rater = np.searchsorted(np.array(facts.raters), log.rater)
     if log.swapped is not None:
-        way = np.where(log.swapped, -1, 1).astype(np.int8)
+        way = np.where(log.swapped, -1, 1)
 
     # unknown grades count as the worst, -1 is no result
     first, second = (
@@ -350,10 +347,10 @@ def coded(log: PreferencePairs, facts: Facts) -> Pairs:
     return Pairs(
         first,
         second,
-        level,
+        level.astype(np.int8),
         rater.astype(np.int32),
         np.ones(1) if log.weight is None else log.weight,
-        way,
+        way.astype(np.int8),
         facts=facts,
     )
 

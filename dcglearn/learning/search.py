@@ -140,10 +140,9 @@ def descend(
         taken = np.isfinite(there.value) & (fell >= 1e-4 * promise - noise)
 
         # move, and adapt the radius
-        moved = np.flatnonzero(taken)
-        theta[active[moved]] = trial[moved]
+        theta[active[taken]] = trial[taken]
         for own, new in zip(local, there, strict=True):
-            own[active[moved]] = new[moved]
+            own[active[taken]] = new[taken]
         length = np.abs(step).max(axis=1)
         radii[active] = _radius(radius, length, fell, promise, taken)
         dampings[active] = damping

@@ -155,9 +155,8 @@ def zeroed(dcg: DCG, zero: int) -> DCG:
 
     If `zero` is beyond the last grade, the gain of an empty place is 0.
     """
-    metric = dcg.normalised()
-    nothing = metric.gains[zero] if zero < dcg.n_grades else log_metric(dcg)[-2]
-    return replace(metric, gains=metric.gains - nothing)
+    nothing = dcg.gains[zero] if zero < dcg.n_grades else 0.0
+    return replace(dcg.normalised(), gains=(dcg.gains - nothing) / np.ptp(dcg.gains))
 
 
 def mean_dcg(members: Sequence[Member]) -> DCG:
