@@ -170,31 +170,31 @@ class _Target:
     def costs(self, x: Floats) -> Floats:
         """Return minus the log prior and minus the log likelihood of both parts, (B, 3)."""
 
-        def of_some(x: Floats) -> Floats:
+        def of_members(x: Floats) -> Floats:
             points = self.objective.model.points(self.thetas(x))
             share = self.objective.share
             losses = [share * part.sums(points, VALUE).loss for part in self.parts]
             return np.column_stack([self.prior(x)[0], *losses])
 
-        return self._shared(of_some, x)
+        return self._in_chunks(of_members, x)
 
     def slopes(self, x: Floats, mix: Floats) -> Floats:
         """Return the slopes of the costs, which count `mix` times, shape (3,): (B, q)."""
 
-        def of_some(x: Floats) -> Floats:
+        def of_members(x: Floats) -> Floats:
             inside, of_log = self.thetas(x), np.zeros_like(x)
             for times, part in zip(mix[1:], self.parts, strict=True):
                 local = replace(self.objective, pairs=part).at(inside, SLOPES)
                 of_log += times * (local.gradient - self.prior(inside)[1])
             return self.prior(x)[1] + np.where(inside == x, of_log, 0.0)
 
-        return self._shared(of_some, x)
+        return self._in_chunks(of_members, x)
 
-    def _shared(self, of_some: Callable[[Floats], Floats], x: Floats) -> Floats:
+    def _in_chunks(self, of_members: Callable[[Floats], Floats], x: Floats) -> Floats:
         """Return values of members; threads share only what takes far longer than their start."""
         n = len(x)
         n_chunks = min(MAX_CHUNKS, n, -(-n * sum(map(len, self.parts)) // (8 * CHUNK)))
-        chunks = in_chunks(lambda _, start, stop: of_some(x[start:stop]), n, n_chunks)
+        chunks = in_chunks(lambda _, start, stop: of_members(x[start:stop]), n, n_chunks)
         return np.concatenate(chunks)
 
 

@@ -118,11 +118,11 @@ def fit_pairs(
 
     # solve it
     n_grades = visible.open_cells.shape[1]
-    asked = replace(options, monotone=options.monotone and visible.graded)
+    problem = replace(options, monotone=options.monotone and visible.graded)
     if options.solver == "cvxpy":
-        solution = solve_cvxpy(pairs.thinned(len(pairs)), n_grades, asked)
+        solution = solve_cvxpy(pairs.thinned(len(pairs)), n_grades, problem)
     else:
-        solution = solve(pairs, n_grades, asked, None if start is None else start.weights)
+        solution = solve(pairs, n_grades, problem, None if start is None else start.weights)
 
     # a search for C has many warm fits
     level = logging.INFO if start is None else logging.DEBUG

@@ -53,22 +53,22 @@ def _step(objective: Objective, theta: Floats) -> Floats:
     model, share, at = objective.model, objective.share, _common(objective.model)
     c = len(at)
     sums = objective.pairs.sums_of_raters(model.points(theta[None]))
-    slopes, met = share * sums.slopes[:, :c], _up(share * sums.curvature[:, :c, :c])
+    slopes = share * sums.slopes[:, :c]
+    curvature = _made_convex(share * sums.curvature[:, :c, :c])
 
     # eliminate the raters, whose deviations have a prior
     of_own = np.diag(OWN_SPREADS[:c] ** -2.0)
     slopes_of_own = slopes + model.own[:c].T @ of_own
-    solved = np.linalg.solve(met + of_own, np.dstack([met, slopes_of_own]))
+    eliminated = np.linalg.solve(curvature + of_own, np.dstack([curvature, slopes_of_own]))
 
     # what is common meets all of them, and its own prior
-    left = (np.dstack([met, slopes]) - met @ solved).sum(axis=0)
+    rest = (np.dstack([curvature, slopes]) - curvature @ eliminated).sum(axis=0)
     _, gradient, hessian = model.prior.at(theta[None])
-    common = -np.linalg.solve(
-        left[:, :c] + hessian[0][np.ix_(at, at)], left[:, c] + gradient[0, at]
-    )
+    whole = rest[:, :c] + hessian[0][np.ix_(at, at)]
+    common = -np.linalg.solve(whole, rest[:, c] + gradient[0, at])
 
     # and substitute it back
-    step = np.column_stack([-(solved @ np.append(common, 1.0)).T, common])
+    step = np.column_stack([-(eliminated @ np.append(common, 1.0)).T, common])
     return step / max(float(np.abs(step).max()), 1.0)
 
 
@@ -77,7 +77,7 @@ def _common(model: Model) -> Indices:
     return np.r_[model.places.error, model.places.bias]
 
 
-def _up(curvature: Floats) -> Floats:
+def _made_convex(curvature: Floats) -> Floats:
     """Return matrices, (R, c, c), with eigenvalues of the same size, none of them negative."""
     values, vectors = np.linalg.eigh(curvature)
     return (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)

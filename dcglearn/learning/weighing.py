@@ -92,14 +92,14 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
             log_evidence, weights = _weights(fits, metrics, len(textbooks), n_members)
         dcgs = [
             *(x.free for x in fits.values()),
-            *(zeroed(x, model.zero) for x in metrics.values()),
+            *(with_zero_gain(x, model.zero) for x in metrics.values()),
         ]
         members = [*map(Member, [*fits, *metrics], weights, dcgs)]
 
         # the judges that fit best with the mean
         mean = mean_dcg(members)
         theta = model.with_metrics(fit.theta, log_metric(mean, falling=model.falling)[None])[0]
-        points = model.points(judged(sampled(fit.function), theta))
+        points = model.points(with_best_judges(sampled(fit.function), theta))
 
     return replace(
         fit,
@@ -141,7 +141,7 @@ def _weights(
     return float(np.logaddexp(fitted, fixed)), weights
 
 
-def judged(objective: Objective, theta: Floats) -> Floats:
+def with_best_judges(objective: Objective, theta: Floats) -> Floats:
     """Return parameters, shape (1, p), with the judges that fit best with the curves of theta."""
     ends = np.tile(np.clip(theta, *objective.model.bounds), (2, 1))
     judges = objective.model.of_judges
@@ -150,7 +150,7 @@ def judged(objective: Objective, theta: Floats) -> Floats:
     return descend(objective, theta[None], (low, high), max_steps=50, tol=1e-6).theta
 
 
-def zeroed(dcg: DCG, zero: int) -> DCG:
+def with_zero_gain(dcg: DCG, zero: int) -> DCG:
     """Return the DCG with gains that rise by 1 and are 0 for the grade `zero`.
 
     If `zero` is beyond the last grade, the gain of an empty place is 0.
