@@ -20,7 +20,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.fit_utility import fit_pairs, qp_part
+from dcglearn.learning.fit_qp import fit_pairs, qp_part
 from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pairs import VerdictSums, coded, facts_of
 from dcglearn.learning.usable_pairs import left_out, sides_of, usable_pairs
@@ -167,7 +167,7 @@ class DaskLog:
     def fit(self, options: Any) -> Any:
         """Return the fit of the QP, or the direct fit, which keeps a sample of the pairs.
 
-        See `fit_utility.fit_qp` and `weighing.weighed`.
+        See `fit_qp.fit_qp` and `weighing.weighed`.
         """
         # what is learned from, and what it tells
         empty = self.empty

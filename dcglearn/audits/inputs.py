@@ -15,7 +15,7 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit import AnyFit, fit_of, warn_of
-from dcglearn.learning.fit_utility import QPFit, fit_qp
+from dcglearn.learning.fit_qp import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_in_use, read_metric

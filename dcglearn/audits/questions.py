@@ -16,7 +16,7 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit import Fit, cautions_of, fit_of
-from dcglearn.learning.fit_utility import QPFit
+from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.contents import contents

@@ -17,7 +17,7 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, known
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit import AnyFit, warn_of
-from dcglearn.learning.fit_utility import QPFit, fit_qp
+from dcglearn.learning.fit_qp import QPFit, fit_qp
 from dcglearn.learning.options import QPOptions
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.thinning import SAMPLE

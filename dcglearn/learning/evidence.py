@@ -17,7 +17,7 @@ import numpy as np
 
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Indices
-from dcglearn.learning.curves import log_metric
+from dcglearn.learning.model import log_metric
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import SLOPES, SMALL, VALUE, Pairs
 from dcglearn.learning.search import descend

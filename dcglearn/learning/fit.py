@@ -15,14 +15,14 @@ import numpy as np
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Counts, Floats, InputError
-from dcglearn.learning.curves import POWERS, Model, known_metrics, log_metric
-from dcglearn.learning.fit_utility import QPFit
-from dcglearn.learning.judgement_kernel import chances
+from dcglearn.learning.fit_qp import QPFit
+from dcglearn.learning.model import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Facts, Pairs, Points, pairs_of
 from dcglearn.learning.raters import with_raters
 from dcglearn.learning.search import Ends, descend, search
+from dcglearn.learning.verdicts import chances
 from dcglearn.learning.wrong_verdicts import contrary_raters, wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import SAMPLE

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.kernels.library import function
-from dcglearn.learning.curves import Model
+from dcglearn.learning.model import Model
 from dcglearn.learning.pairs import CURVATURE, VALUE, Pairs
 
 add_in_parameters = function(

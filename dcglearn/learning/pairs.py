@@ -21,8 +21,8 @@ from dcglearn.foundation.added import AddedByField, Tally
 from dcglearn.foundation.threads import sum_over_chunks
 from dcglearn.foundation.validation import EMPTY, Counts, Floats, Grades, Indices
 from dcglearn.kernels.library import function
-from dcglearn.learning.judgement_kernel import verdicts
 from dcglearn.learning.usable_pairs import learnable
+from dcglearn.learning.verdicts import verdicts
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import Weighted
@@ -232,7 +232,7 @@ class Pairs(Weighted):
     def verdicts(self, points: Points, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Return log probabilities and derivatives at one point, given the `differences` there.
 
-        They are those of `judgement_kernel.verdicts`, in z with the position bias.
+        They are those of `verdicts.verdicts`, in z with the position bias.
         """
         level, rater, _, way = self.columns
         z = z + way * points.biases[0][rater]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Indices
-from dcglearn.learning.curves import OWN_SPREADS, Model
+from dcglearn.learning.model import OWN_SPREADS, Model
 from dcglearn.learning.objective import Objective
 
 LIMITS = np.array([[-9.0, -30.0], [9.0, 30.0]])

@@ -16,9 +16,9 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.curves import log_metric
 from dcglearn.learning.evidence import fixed_population, free_population, laplace_evidence, sampled
 from dcglearn.learning.fit import FREE, LLM, NEAR_LLM, OF_LENGTH, PRIOR, Fit, Member, fit_dcg
+from dcglearn.learning.model import log_metric
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Pairs

@@ -8,8 +8,8 @@ import numpy as np
 
 from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Flags, Floats
-from dcglearn.learning.judgement_kernel import chances
 from dcglearn.learning.pairs import Pairs, Points
+from dcglearn.learning.verdicts import chances
 
 CONTRARY_LEVEL = 0.01
 """False-positive rate of the test that some rater of a log contradicts the others."""

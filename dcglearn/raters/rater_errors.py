@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Fields, Floats
-from dcglearn.learning.curves import BIAS_SPREAD
+from dcglearn.learning.model import BIAS_SPREAD
 from dcglearn.learning.pairs import Pairs, Points, RaterSums
 
 PRECISION = BIAS_SPREAD**-2

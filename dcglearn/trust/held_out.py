@@ -12,7 +12,7 @@ import numpy as np
 from dcglearn.foundation.intervals import student_quantile
 from dcglearn.foundation.validation import Floats, Indices, InputError
 from dcglearn.learning.fit import AnyFit, DirectLearner, Fit, fit_of, warn_of
-from dcglearn.learning.fit_utility import QPFit, fit_qp
+from dcglearn.learning.fit_qp import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.dcg import DCG, textbook_dcgs

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.learning.curves import Model, log_metric
+from dcglearn.learning.model import Model, log_metric
 from dcglearn.learning.pairs import SLOPES, Pairs, Points
 from dcglearn.metrics.dcg import DCG
 

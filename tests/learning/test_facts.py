@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.added import Tally
-from dcglearn.learning.fit_utility import qp_part
+from dcglearn.learning.fit_qp import qp_part
 from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pairs import VerdictSums, coded, facts_of, pairs_of
 from dcglearn.learning.usable_pairs import learnable, left_out, sides_of, usable_pairs

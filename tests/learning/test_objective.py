@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from dcglearn import DCG
-from dcglearn.learning.curves import (
+from dcglearn.learning.model import (
     BIAS_SPREAD,
     DISCOUNT_SLOPE,
     ERROR,

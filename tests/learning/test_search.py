@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import lsq_linear, minimize
 
 from dcglearn.learning import search as search_module
-from dcglearn.learning.curves import family, known_metrics, log_metric
+from dcglearn.learning.model import family, known_metrics, log_metric
 from dcglearn.learning.objective import Local, Objective
 from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import Ends, dense_steps, descend, search

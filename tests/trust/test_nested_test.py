@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom
 
 import dcglearn as dl
-from dcglearn.learning.curves import log_metric
 from dcglearn.learning.fit import fit_log
+from dcglearn.learning.model import log_metric
 from dcglearn.learning.options import DCGOptions
 from dcglearn.trust.nested_test import (
     FALSE_POSITIVE_RATE,
