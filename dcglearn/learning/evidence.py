@@ -184,7 +184,7 @@ class _Target:
         def of_members(x: Floats) -> Floats:
             inside, of_log = self.thetas(x), np.zeros_like(x)
             for times, part in zip(mix[1:], self.parts, strict=True):
-                local = replace(self.objective, pairs=part).at(inside, SLOPES)
+                local = replace(self.objective, pairs=part)(inside, SLOPES)
                 of_log += times * (local.gradient - self.prior(inside)[1])
             return self.prior(x)[1] + np.where(inside == x, of_log, 0.0)
 

@@ -108,5 +108,5 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
 
 def value_and_slope(objective, theta):
     """Return an objective at parameters, shape (p,), and its gradient."""
-    local = objective.at(theta[None], SLOPES)
+    local = objective(theta[None], SLOPES)
     return float(local.value[0]), local.gradient[0]

@@ -37,7 +37,7 @@ def test_gradient_and_hessian_are_those_of_the_objective(seed):
 
     size = 1 + np.abs(local.hessian).max()
     for i, step in enumerate(1e-5 * np.eye(len(theta))):
-        ends = objective.at(np.array([theta + step, theta - step]), SLOPES)
+        ends = objective(np.array([theta + step, theta - step]), SLOPES)
         slope, row = (np.subtract(*x) / 2e-5 for x in (ends.value, ends.gradient))
         assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-6 * (1 + abs(value)))
         np.testing.assert_allclose(local.hessian[0, i], row, rtol=1e-5, atol=1e-7 * size)
@@ -128,7 +128,7 @@ def test_points_side_by_side_have_the_bytes_of_each_alone(seed):
     model, pairs, theta = random_model(np.random.default_rng(seed))
     objective = Objective(model, pairs, 0.7)
     thetas = np.outer(np.linspace(-1, 1, 19), theta)
-    together, alone = objective.at(thetas, CURVATURE), objective(theta[None])
+    together, alone = objective(thetas, CURVATURE), objective(theta[None])
     for x, other in zip(together, alone, strict=True):
         assert x[18].tobytes() == other[0].tobytes()
     np.testing.assert_array_equal(objective.values(thetas), together.value)
