@@ -55,6 +55,7 @@ def solve(
         f"the QP of {pairs.depth:,} positions and {n_grades} grades",
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
+
     # a long log from a rough solution on a sample, and from the curvature there
     C, curvature = options.C, None
     if start is None and len(pairs) >= 4 * SAMPLE:

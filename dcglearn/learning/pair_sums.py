@@ -122,9 +122,8 @@ def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
     blocks[np.arange(depth), np.arange(depth)] = sign.T @ (single[:, :, None] * sign)
 
     # and off it, which are symmetric
-    if depth > 1:
-        rows, columns = np.tril_indices(depth, -1)
-        between = sign.T @ joint @ sign
-        blocks[rows, columns] = between
-        blocks[columns, rows] = between.transpose(0, 2, 1)
+    rows, columns = np.tril_indices(depth, -1)
+    between = sign.T @ joint @ sign
+    blocks[rows, columns] = between
+    blocks[columns, rows] = between.transpose(0, 2, 1)
     return blocks.transpose(0, 2, 1, 3).reshape(depth * width, depth * width)
