@@ -413,26 +413,23 @@ def _notes(facts: Facts, zero: int | str) -> tuple[str, ...]:
             f"both lists of every pair hold the same grades in another order, so {ONLY_STEPS}; "
             "their common height is the smoothest curve's"
         )
-    return (*notes, *_note_on_zero(facts, zero))
 
-
-def _note_on_zero(facts: Facts, zero: int | str) -> tuple[str, ...]:
-    """Return a note on what is worth nothing, where it is another grade than the worst."""
-    if zero == 0 or (zero == "none" and facts.n_empty[1]):
-        return ()
-    names = grade_labels(facts.n_grades, facts.grade_names)
-    if isinstance(zero, int):
+    # another grade than the worst that is worth nothing
+    labels = grade_labels(facts.n_grades, facts.grade_names)
+    if isinstance(zero, int) and zero > 0:
         why = "as an empty place is"
         if not facts.n_empty[0]:
             why = "by convention: the lists are full, so any grade could be"
-        return (f"{names[zero]} is worth nothing, {why}",)
+        notes.append(f"{labels[zero]} is worth nothing, {why}")
 
     # an empty place, whose value does not show
-    why = "no pair has a result in one list only" if facts.n_empty[0] else "the lists are full"
-    return (
-        f"{why}, so the log cannot tell what no result is worth: by convention as much as "
-        f"{names[0]}",
-    )
+    if zero == "none" and not facts.n_empty[1]:
+        why = "no pair has a result in one list only" if facts.n_empty[0] else "the lists are full"
+        notes.append(
+            f"{why}, so the log cannot tell what no result is worth: by convention as much as "
+            f"{labels[0]}"
+        )
+    return tuple(notes)
 
 
 def _cautions(n_effective: float, n_free: int) -> tuple[str, ...]:
