@@ -403,11 +403,15 @@ def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
 def _notes(facts: Facts, zero: int | str) -> tuple[str, ...]:
     """Return notes on what pairs of such lists cannot show, and on what is worth nothing."""
     notes = []
+
+    # a gain that no pair shows
     if facts.visible.unseen_grades:
         names = ", ".join(map(str, facts.visible.unseen_grades))
         notes.append(
             f"grade {names} never occurs in the log; its gain continues the curve of the others"
         )
+
+    # a height that is by convention
     if facts.visible.free_columns:
         notes.append(
             f"both lists of every pair hold the same grades in another order, so {ONLY_STEPS}; "

@@ -344,6 +344,8 @@ def coded(log: PreferencePairs, facts: Facts) -> Pairs:
         np.ascontiguousarray(np.where(lists == EMPTY, -1, np.maximum(lists, 0)))
         for lists in (log.preferred, log.other)
     )
+
+    # each column as the kernels take it
     return Pairs(
         first,
         second,
