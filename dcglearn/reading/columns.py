@@ -57,7 +57,7 @@ class OwnNames:
             return self.names
         has, own = {*map(plain, columns)}, {}
         for word, name in self.names.items():
-            role = _role_called(word, roles)
+            role = role_called(word, roles)
             if role in roles and (not name or {*map(plain, name.split(".."))} <= has):
                 if role in own:
                     raise InputError(f"columns= names two columns for one role: {role}")
@@ -89,7 +89,7 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
     column that is missing.
     """
     can_name, given = own is not None, own or {}
-    own = {_role_called(word, contract): name for word, name in given.items()}
+    own = {role_called(word, contract): name for word, name in given.items()}
     if len(own) < len(given):
         raise InputError(f"columns= names two columns for one role: {listed(given)}")
     unknown = next((role for role in own if role not in contract), None)
@@ -184,7 +184,7 @@ def _matching(names: Sequence[str], name: str) -> list[str]:
     return exact or [column for column in names if plain(column) == plain(name)]
 
 
-def _role_called(word: str, contract: Contract) -> str:
+def role_called(word: str, contract: Contract) -> str:
     """Return the role that is called so, by its own name or by that of a column of it."""
     roles = [role for role, about in contract.items() if plain(word) in _names(about)]
     return roles[0] if word not in contract and len(roles) == 1 else word

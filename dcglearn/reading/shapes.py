@@ -9,15 +9,15 @@ from typing import Any
 import polars as pl
 
 from dcglearn.foundation.validation import InputError, PolarsFrame
-from dcglearn.reading.columns import find, own_columns, own_names
-from dcglearn.reading.contract import DOCUMENT, LISTED, Role
+from dcglearn.reading.columns import find, own_columns, own_names, role_called
+from dcglearn.reading.contract import DOCUMENT, LISTED
 from dcglearn.reading.judgements import read_judgements
 from dcglearn.reading.tables import Refusals, Table, table_of
 from dcglearn.reading.texts import text
 from dcglearn.reading.values import lists_of_names
 
-OF_LISTS = {role: Role("documents", role) for role in ("docs", "docs_a", "docs_b", *LISTED)}
-"""Roles of a log's columns that say which documents its lists hold."""
+GRADES_OF = {"docs_a": "a", "docs_b": "b", "docs": "list"}
+"""The column of the grades of the documents in each column."""
 
 ROW = "\0row"
 """Name of a column that no table has."""
@@ -162,12 +162,11 @@ def with_grades(
         parts.append(documents.join(grades, ["query", "document"], "left", maintain_order="left"))
 
         # the grades of each list, and its documents beside them
-        made = parts[-1].group_by(ROW).agg(graded.drop_nulls().alias(role))
+        made = parts[-1].group_by(ROW).agg(grades=graded.drop_nulls())
         made = queries.join(made, ROW, "left", maintain_order="left")
-        frame = frame.with_columns(
-            made.select(pl.when(pl.col(role).list.len() > 0).then(role).otherwise(empty))[role],
-            docs.alias("docs" if role == "list" else f"docs_{role}"),
-        )
+        filled = pl.when(pl.col("grades").list.len() > 0).then("grades").otherwise(empty)
+        made = made.select(filled.alias(GRADES_OF[role])).to_series()
+        frame = frame.with_columns(made, docs.alias(role))
     _warn_of_unjudged(table, pl.concat(parts).drop_nulls("document"))
 
     # the scale of the judgements
@@ -178,12 +177,11 @@ def with_grades(
 
 def lists_of_documents(table: Table, columns: Any) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
-    own = own_columns(columns).of_table(table.frame.columns, OF_LISTS)
-    short = {role.removeprefix("docs_"): own[role] for role in sorted(own) if role != "docs"}
-    short |= {"list": own["docs"]} if "docs" in own else {}
-    listed = {role: name for role, name in short.items() if role in LISTED}
-    found = {role: its[0] for role, its in find(table.frame.columns, LISTED, listed).items()}
-    roles = ("a", "b") if {"a", "b"} <= found.keys() else ("list",)
+    own = own_columns(columns).of_table(table.frame.columns, LISTED)
+    named = {role_called(word, LISTED): own[word] for word in sorted(own, key=LISTED.__contains__)}
+    mine = {role: name for role, name in named.items() if role in LISTED}
+    found = {role: its[0] for role, its in find(table.frame.columns, LISTED, mine).items()}
+    roles = ("docs_a", "docs_b") if {"docs_a", "docs_b"} <= found.keys() else ("docs",)
     if roles[-1] not in found:
         raise InputError(
             f"{table.name} has no columns docs_a and docs_b, nor docs, with the documents of "

@@ -366,7 +366,7 @@ def _graded(log: Table, judged: Judgements, own: Any) -> Preferences:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is not labelled is counted
         frame = with_grades(log, judged, columns=own)
-    if "list" not in lists:
+    if "docs" not in lists:
         rows = replace(log, frame=frame)  # messages name the file
         return read_preferences(rows, judged.n_grades, as_is=True, columns=own).decided
 
