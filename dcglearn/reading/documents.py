@@ -41,8 +41,9 @@ def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
         table = lines_of(name, data, judged=judged)
         if table is not None:
             with errors_in(name):
-                found = own.find(table.frame.columns, contract)
-            return name, replace(table, frame=table.frame.select(*found))
+                found = _found(table.frame, contract, own)
+            cells = table.frame.select(pl.col(its[0]).alias(role) for role, its in found.items())
+            return name, replace(table, frame=cells)
 
         # Python writes NaN, which JSON does not know
         if data.lstrip()[:1] == b"{":
