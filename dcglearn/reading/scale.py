@@ -98,16 +98,14 @@ class Scale:
             cells = text(cells)
 
         # whole numbers at once
-        codes = pl.repeat(None, len(cells), dtype=pl.Int8, eager=True)
-        if self.takes_numbers:
-            numbers = cells.cast(pl.Int16, strict=False)
-            codes = numbers.set(~numbers.is_between(EMPTY, self.top), None).cast(pl.Int8)
+        end = self.top + 1 if self.takes_numbers else EMPTY
+        numbers = cells.cast(pl.Int16, strict=False)
+        codes = numbers.set(~numbers.is_between(EMPTY, end, "left"), None).cast(pl.Int8)
 
         # each other text once
         others = codes.is_null()
         if others.any():
-            end = self.top + 1 if self.takes_numbers else 0
-            words = {str(number): number for number in range(EMPTY, end)}
+            words = {str(number): number for number in range(EMPTY, max(end, 0))}
             words |= dict.fromkeys(NO_GRADE, UNKNOWN)
             words |= {_key(name): grade for grade, name in enumerate(self.names or ())}
             by_name = by_text(text(cells.filter(others)), lambda cell: words.get(_key(cell), BAD))

@@ -54,8 +54,7 @@ class Table:
     @classmethod
     def of(cls, frame: pl.DataFrame, name: str, rows: Indices) -> Table:
         """Return a table of some rows of a file, which count from 0 without the header."""
-        places = pl.DataFrame({"row": rows + 1}).with_columns(file=pl.lit(name))
-        return cls(frame, places)
+        return cls(frame, pl.DataFrame({"row": rows + 1, "file": name}))
 
     @property
     def name(self) -> str:
@@ -209,21 +208,16 @@ def polars_frame(frame: Any) -> pl.DataFrame:
         # pandas needs pyarrow for Arrow's interchange
         if frame.columns.has_duplicates:
             raise InputError(f"two columns have one name in {list(frame.columns)}; rename one")
-        cells = frame.astype(object).where(frame.notna(), None).to_dict("list")
-        return pl.DataFrame({str(name): _of_one_type(its) for name, its in cells.items()})
+        columns = []
+        for name, cells in frame.astype(object).where(frame.notna(), None).to_dict("list").items():
+            # texts where some cells are texts and some numbers
+            strict = not all(map(np.isscalar, filter(None, cells)))
+            columns.append(pl.Series(str(name), cells, strict=strict))
+        return pl.DataFrame(columns)
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"the data frame cannot be read ({error}); give every column values of one type"
         ) from error
-
-
-def _of_one_type(values: list[Any]) -> list[Any]:
-    """Return cells of pandas, as texts where some are texts and some numbers."""
-    some = [value for value in values if value is not None]
-    kinds = {*map(type, some)}
-    if str in kinds and len(kinds) > 1 and all(map(np.isscalar, some)):
-        return [None if value is None else str(value) for value in values]
-    return values
 
 
 def _records(name: str, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
