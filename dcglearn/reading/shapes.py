@@ -165,8 +165,8 @@ def with_grades(
         made = parts[-1].group_by(ROW).agg(grades=graded.drop_nulls())
         made = queries.join(made, ROW, "left", maintain_order="left")
         filled = pl.when(pl.col("grades").list.len() > 0).then("grades").otherwise(empty)
-        made = made.select(filled.alias(GRADES_OF[role])).to_series()
-        frame = frame.with_columns(made, docs.alias(role))
+        lists_of_grades = made.select(filled.alias(GRADES_OF[role])).to_series()
+        frame = frame.with_columns(lists_of_grades, docs.alias(role))
     _warn_of_unjudged(table, pl.concat(parts).drop_nulls("document"))
 
     # the scale of the judgements
