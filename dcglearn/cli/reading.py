@@ -37,6 +37,9 @@ def read_llms(paths: list[str], n_grades: int) -> Preferences | None:
 
 def say_reading(recognised: Recognised | None, dropped: Mapping[str, int]) -> None:
     """Print to standard error what columns and winners were taken for, and what was left out."""
-    lines = [] if recognised is None else recognised.lines
-    for line in [*lines, *left_out(dropped)]:
+    lines = left_out(dropped)
+    if recognised is not None:
+        remarks = [f"remark: {note}" for note in recognised.notes]
+        lines = [*recognised.lines, *remarks, *lines]
+    for line in lines:
         say(one_line(line))

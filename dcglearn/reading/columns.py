@@ -38,13 +38,12 @@ def own_names(columns: Mapping[str, str] | str | None) -> dict[str, str]:
 class OwnNames:
     """The columns that a user names, by role.
 
-    Of names that are shared by judgements and `others`, a table takes those that it has; `used`
-    has the roles of these.
+    Of names that are shared by judgements and a log or runs, a table takes those that it has;
+    `used` has the roles of these.
     """
 
     names: Mapping[str, str]
     is_shared: bool = False
-    others: str = "runs"
     used: set[str] = field(default_factory=set)
 
     def find(self, columns: Sequence[str], contract: Contract) -> Found:
@@ -71,7 +70,7 @@ class OwnNames:
             name = self.names[role]
             raise InputError(
                 f"columns={{{role!r}: {name!r}}} names no column of the judgements, and none of "
-                f"the {self.others}"
+                "the log or the runs"
             )
 
 

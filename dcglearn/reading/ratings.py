@@ -58,7 +58,7 @@ def pairs_of_ratings(
     pairs = Preferences(
         lists[first],
         lists[second],
-        n_grades=scale.n_grades or int(max(lists.max(), 0)) + 1,
+        n_grades=scale.n_grades or size_of(lists),
         grade_names=scale.names,
         weight=weight,
         rater=table["group"][first] if "group" in table else None,

@@ -72,7 +72,7 @@ def from_long(
     frame = frame.with_columns(text(frame["side"]), text(frame["grade"]), position)
     side = pl.col("side").str.to_lowercase()
     is_first = side == side.min().over(keys)
-    frame = frame.with_columns(at=pl.when(is_first).then(pl.lit("a")).otherwise(pl.lit("b")))
+    frame = frame.with_columns(at=is_first.replace_strict([True, False], ["a", "b"]))
 
     # each judgement has two sides, positions without gaps, and one winner
     place, refusals = pl.col("position"), Refusals(table)

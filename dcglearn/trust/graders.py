@@ -297,7 +297,7 @@ def compare_graders(
     >>> print(compare_graders(rows, {"careful": own, "careless": other}).sentence[:61])
     people follow careful's grades in 85% of pairs, careless's in
     """
-    rows, own = table_of(log), OwnNames(own_names(columns), is_shared=True, others="log")
+    rows, own = table_of(log), OwnNames(own_names(columns), is_shared=True)
     judged = graders_of(graders, own)
     logs = [_graded(rows, one, own) for one in judged.values()]
     own.check()
