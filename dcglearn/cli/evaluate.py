@@ -213,9 +213,9 @@ def _of_llm(path: str | None, columns: list[str], grades: int | None) -> Judgeme
     """Return an LLM's judgements, to which not all columns belong, if there are any."""
     if path is None:
         return None
-    from dcglearn.reading.columns import own_columns
+    from dcglearn.reading.columns import SharedNames, own_names
 
-    own = own_columns(joined(columns), is_shared=True)
+    own = SharedNames(own_names(joined(columns)))
     return read_judgements(path, n_grades=grades, columns=own)
 
 

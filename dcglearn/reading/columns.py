@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import polars as pl
 
@@ -35,25 +35,17 @@ def own_names(columns: Mapping[str, str] | str | None) -> dict[str, str]:
 
 
 @dataclass
-class OwnNames:
-    """The columns that a user names, by role.
+class SharedNames:
+    """The columns that a user names in judgements and, beside them, in a log or in runs.
 
-    Of names that are shared by judgements and a log or runs, a table takes those that it has;
-    `used` has the roles of these.
+    A table takes those that it has; `used` has the roles of these.
     """
 
     names: Mapping[str, str]
-    is_shared: bool = False
     used: set[str] = field(default_factory=set)
 
-    def find(self, columns: Sequence[str], contract: Contract) -> Found:
-        """Return the columns of a table by role."""
-        return find(columns, contract, self.of_table(columns, contract))
-
-    def of_table(self, columns: Sequence[str], roles: Contract) -> Mapping[str, str]:
-        """Return the names for a table with these columns; of shared ones those that it has."""
-        if not self.is_shared:
-            return self.names
+    def of_table(self, columns: Sequence[str], roles: Contract) -> dict[str, str]:
+        """Return the names of roles for a table with these columns."""
         has, own = {*map(plain, columns)}, {}
         for word, name in self.names.items():
             role = role_called(word, roles)
@@ -65,7 +57,7 @@ class OwnNames:
         return own
 
     def check(self) -> None:
-        """Raise InputError for a shared name that no table has."""
+        """Raise InputError for a name that no table has."""
         for role in self.names.keys() - self.used:
             name = self.names[role]
             raise InputError(
@@ -74,20 +66,24 @@ class OwnNames:
             )
 
 
-def own_columns(columns: Any, *, is_shared: bool = False) -> OwnNames:
-    """Return the names that a user gives, which may be shared by judgements and runs."""
-    return columns if isinstance(columns, OwnNames) else OwnNames(own_names(columns), is_shared)
+OwnNames: TypeAlias = Mapping[str, str] | str | SharedNames | None
+"""How a user names columns: by role, in a text, or for several tables."""
 
 
-def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None = None) -> Found:
+def names_given(own: OwnNames, columns: Sequence[str], roles: Contract) -> dict[str, str]:
+    """Return the names that a user gives, of shared ones those for a table with these columns."""
+    return own.of_table(columns, roles) if isinstance(own, SharedNames) else own_names(own)
+
+
+def find(names: Sequence[str], contract: Contract, columns: OwnNames = None) -> Found:
     """Return where a table with columns of these names has each role of a contract.
 
-    `own` names columns, ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand for the
+    `columns` names columns, ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand for the
     position and ``first..last`` for columns that stand side by side; an empty name stands for no
     column; None stands for a reader that takes no such names. Raise InputError for a required
     column that is missing.
     """
-    can_name, given = own is not None, own or {}
+    can_name, given = columns is not None, names_given(columns, names, contract)
     own = {role_called(word, contract): name for word, name in given.items()}
     if len(own) < len(given):
         raise InputError(f"columns= names two columns for one role: {listed(given)}")
@@ -109,11 +105,11 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
 
     # others have one of an accepted name
     free = unused(names, named)
-    columns = {
+    everything = {
         role: named[role] if role in named else _accepted(free, role, about)
         for role, about in contract.items()
     }
-    found = {role: its for role, its in columns.items() if its}
+    found = {role: its for role, its in everything.items() if its}
 
     missing = [role for role, about in contract.items() if about.required and role not in found]
     if missing:

@@ -15,7 +15,7 @@ import polars as pl
 from dcglearn.foundation.inputs import is_path, keys_once
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import InputError, errors_in, listed, one_of
-from dcglearn.reading.columns import OwnNames, own_columns, unused
+from dcglearn.reading.columns import OwnNames, find, unused
 from dcglearn.reading.contract import JUDGED, Contract, Found, plain
 from dcglearn.reading.scale import BAD, COMMAS, NO_GRADE, Scale
 from dcglearn.reading.tables import Refusals, Table, files_of, joined, table_of, table_of_bytes
@@ -40,7 +40,7 @@ def judged_documents(
     The arguments are those of `read_judgements`. A document has one grade.
     """
     # the documents in files, or in one table
-    own, levels = own_columns(columns), Scale.of(scale, n_grades)
+    own, levels = columns or {}, Scale.of(scale, n_grades)
     sources = [("judgements", judgements)]
     if is_path(judgements):
         sources = [opened(path, JUDGED, own) for path in files_of(judgements)]
@@ -218,7 +218,7 @@ def _found(frame: pl.DataFrame, contract: Contract, own: OwnNames) -> Found:
     names, judged = frame.columns, contract is JUDGED
     if judged and {*map(plain, names)} >= {"corpusid", "score"}:  # as BEIR writes it
         contract = {**JUDGED, "grade": replace(JUDGED["grade"], names="score")}
-    found = own.find(names, contract)
+    found = find(names, contract, own)
     if {"grade", "score", "rank"} & found.keys():
         return found
 

@@ -94,10 +94,8 @@ def read_runs(
     >>> [run.name for run in dl.read_runs({"old": {"q": {"a": 1.0}}, "new": {"q": {"b": 1.0}}})]
     ['old', 'new']
     """
-    from dcglearn.reading.columns import own_columns
-
     # a list of sources, or one
-    own = own_columns(columns)
+    own = columns or {}
     sources = runs if isinstance(runs, list | tuple) and not is_records(runs) else [runs]
     read: list[tuple[str, Run]] = []
     for i, source in enumerate(sources, 1):
@@ -134,11 +132,11 @@ def read_both(
     names differ in capitals or Unicode's form alone, and of numbers that look exchanged. `scale`
     has `n_grades` and `scale` of the judgements.
     """
-    from dcglearn.reading.columns import own_columns
+    from dcglearn.reading.columns import SharedNames, own_names
     from dcglearn.reading.documents import warn_of_twins
     from dcglearn.reading.trec import ORDER
 
-    own = own_columns(columns, is_shared=True)
+    own = SharedNames(own_names(columns))
     judged = read_judgements(judgements, duplicates=duplicates, columns=own, **scale)
     read = read_runs(runs, duplicates=duplicates, columns=own)
     own.check()

@@ -71,11 +71,11 @@ class Scale:
         told = [one for one in (stated, given, n_grades) if one is not None]
 
         # all say the same, and each grade has its own name
-        lists = [tuple(str(name).strip() for name in one) for one in told if isinstance(one, list)]
-        sizes = [*map(len, lists), *(one for one in told if not isinstance(one, list))]
+        lists = {tuple(str(name).strip() for name in one) for one in told if isinstance(one, list)}
+        sizes = (len(one) if isinstance(one, list) else one for one in told)
         known = {scale_size(size, 0, "the number of grades") for size in sizes}
-        own = lists[0] if lists else ()
-        if len(known) > 1 or len({*lists}) > 1 or len({*map(_key, own)}) < len(own):
+        own = next(iter(lists), ())
+        if len(known) > 1 or len(lists) > 1 or len({*map(_key, own)}) < len(own):
             raise InputError(
                 f"scale={names} must name each grade once, worst first, and n_grades={n_grades} "
                 f"and the column scale ({stated}) say the same; columns={{'scale': ''}} ignores it"

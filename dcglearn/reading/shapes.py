@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from dcglearn.foundation.validation import InputError, PolarsFrame
-from dcglearn.reading.columns import find, own_columns, own_names, role_called
+from dcglearn.reading.columns import find, names_given, role_called
 from dcglearn.reading.contract import DOCUMENT, LISTED
 from dcglearn.reading.judgements import read_judgements
 from dcglearn.reading.tables import Refusals, Table, table_of
@@ -59,7 +59,7 @@ def from_long(
     """
     table = table_of(rows)
     keys = [keys] if isinstance(keys, str) else list(keys)
-    found = find(table.frame.columns, DOCUMENT, own_names(columns))
+    found = find(table.frame.columns, DOCUMENT, columns or {})
     lacking = [key for key in keys if key not in table.frame.columns]
     if lacking:
         raise InputError(
@@ -177,7 +177,7 @@ def with_grades(
 
 def lists_of_documents(table: Table, columns: Any) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
-    own = own_columns(columns).of_table(table.frame.columns, LISTED)
+    own = names_given(columns, table.frame.columns, LISTED)
     named = {role_called(word, LISTED): own[word] for word in sorted(own, key=LISTED.__contains__)}
     mine = {role: name for role, name in named.items() if role in LISTED}
     found = {role: its[0] for role, its in find(table.frame.columns, LISTED, mine).items()}

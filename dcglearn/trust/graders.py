@@ -28,7 +28,7 @@ from dcglearn.learning.options import DCGOptions
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
-from dcglearn.reading.columns import OwnNames, own_names
+from dcglearn.reading.columns import OwnNames, SharedNames, own_names
 from dcglearn.reading.contract import RATED_LIST
 from dcglearn.reading.judgements import Judgements, read_judgements
 from dcglearn.reading.preferences import Preferences
@@ -297,7 +297,7 @@ def compare_graders(
     >>> print(compare_graders(rows, {"careful": own, "careless": other}).sentence[:61])
     people follow careful's grades in 85% of pairs, careless's in
     """
-    rows, own = table_of(log), OwnNames(own_names(columns), is_shared=True)
+    rows, own = table_of(log), SharedNames(own_names(columns))
     judged = graders_of(graders, own)
     logs = [_graded(rows, one, own) for one in judged.values()]
     own.check()
