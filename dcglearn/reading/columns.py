@@ -128,10 +128,9 @@ def unused(names: Sequence[str], found: Found) -> list[str]:
 
 def _refuse_twins(names: Sequence[str], found: Found) -> None:
     """Raise InputError if a column that is used has a twin of the same name, renamed by polars."""
-    used = {name for its in found.values() for name in its}
     for name in names:
         original = re.sub(r"_duplicated_[0-9]+$", "", name)
-        if original != name and original in used:
+        if original != name and original not in unused([original], found):
             raise InputError(f"two columns are called {original!r}; rename one")
 
     # a name above several columns, the others of which have none

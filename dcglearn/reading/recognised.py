@@ -43,8 +43,7 @@ class Recognised(Finding):
         for word, (meaning, n) in (self.words or {}).items():
             name = word if word.lower() == meaning else f"{word or 'blank'} = {meaning}"
             counts.append(f"{name} ({n:,})")
-        more = [f"and {len(counts) - 20} more"] if counts[20:] else []
-        return f"winners: {', '.join([*counts[:20], *more])}"
+        return f"winners: {listed(counts)}"
 
     @property
     def lines(self) -> list[str]:
