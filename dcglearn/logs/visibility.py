@@ -22,7 +22,6 @@ from dcglearn.foundation.validation import (
     listed,
     scale_size,
 )
-from dcglearn.logs.columns import Columns
 
 TOLERANCE = 1e-10
 """A direction is invisible if its eigenvalue of ``sum d d^T`` is at most this share of the largest.
@@ -146,13 +145,6 @@ class Visibility(Finding):
                 f"at least {number_of(self.missing, 'more pairs', ',')} that differ there would "
                 "tell the rest; without them the QP takes the smallest weights that fit",
             )
-
-
-def visibility_of(log: Columns) -> Visibility:
-    """Return what the pairs of a log identify."""
-    first, second, n_grades = log.preferred, log.other, log.n_grades
-    occurs = np.array([(first == g).any() or (second == g).any() for g in range(n_grades)])
-    return visibility(log, gram_matrix(first, second, n_grades), occurs)
 
 
 def visibility(log: Any, gram: Floats, occurs: Flags) -> Visibility:

@@ -135,7 +135,7 @@ def _refuse_twins(names: Sequence[str], found: Found) -> None:
 
     # a name above several columns, the others of which have none
     for its in found.values():
-        beside = names[list(names).index(its[0]) + 1 :][:1]
+        beside = names[names.index(its[0]) + 1 :][:1]
         if len(its) == 1 and beside and re.fullmatch(r"(_duplicated_[0-9]+)?", beside[0]):
             raise InputError(
                 f"the column beside {its[0]!r} has no name; see the recipe 'Two lines of names'"
@@ -154,7 +154,7 @@ def _named(names: Sequence[str], role: str, name: str) -> list[str]:
     elif ".." in name and name not in names:
         ends = [_matching(names, end) for end in name.split("..", 1)]
         inside = all(len(end) == 1 for end in ends)
-        start, stop = (list(names).index(end[0]) for end in ends) if inside else (0, -1)
+        start, stop = (names.index(end[0]) for end in ends) if inside else (0, -1)
         its = list(names[start : stop + 1])
     else:
         its = _matching(names, name)

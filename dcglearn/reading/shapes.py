@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from dcglearn.foundation.validation import InputError, PolarsFrame
+from dcglearn.foundation.validation import InputError, PolarsFrame, known
 from dcglearn.reading.columns import find, names_given, role_called
 from dcglearn.reading.contract import DOCUMENT, LISTED
 from dcglearn.reading.judgements import read_judgements
@@ -60,11 +60,7 @@ def from_long(
     table = table_of(rows)
     keys = [keys] if isinstance(keys, str) else list(keys)
     found = find(table.frame.columns, DOCUMENT, columns or {})
-    lacking = [key for key in keys if key not in table.frame.columns]
-    if lacking:
-        raise InputError(
-            f"{table.name} has no column {lacking[0]!r}; keys= takes those that it has"
-        )
+    known(keys, table.frame.columns, table.name, "key column")
 
     # the columns of a document; of the two sides of a judgement, a is the first by its name
     frame = table.frame.rename({names[0]: role for role, names in found.items()})
@@ -181,7 +177,8 @@ def lists_of_documents(table: Table, columns: Any) -> tuple[str, dict[str, str]]
     named = {role_called(word, LISTED): own[word] for word in sorted(own, key=LISTED.__contains__)}
     mine = {role: name for role, name in named.items() if role in LISTED}
     found = {role: its[0] for role, its in find(table.frame.columns, LISTED, mine).items()}
-    roles = ("docs_a", "docs_b") if {"docs_a", "docs_b"} <= found.keys() else ("docs",)
+    *both, alone = GRADES_OF
+    roles = both if {*both} <= found.keys() else [alone]
     if roles[-1] not in found:
         raise InputError(
             f"{table.name} has no columns docs_a and docs_b, nor docs, with the documents of "
