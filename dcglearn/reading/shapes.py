@@ -199,6 +199,6 @@ def _warn_of_unjudged(table: Table, documents: pl.DataFrame) -> None:
         rows = documents.group_by(ROW).agg(pl.col("grade").is_null().all())["grade"].sum()
         warnings.warn(
             f"{lacking:,} of {documents.height:,} documents have no judgement, and {rows:,} rows "
-            "only such; unjudged= says what these count as",
+            "only such; `unjudged` of with_grades says what these count as",
             stacklevel=3,
         )
