@@ -515,6 +515,14 @@ def test_columns_are_named_for_judgements_and_runs_alike(tmp_path):
     )
 
 
+def test_columns_of_lines_are_named_as_those_of_tables(tmp_path):
+    qrels = written(tmp_path, "q.txt", "q 0 a 1\nq 0 b 2\n")
+    run = written(tmp_path, "r.txt", "q Q0 a 1 9 m\nq Q0 b 2 8 m\n")
+    refused("no 'grade' .*found query, document", read_judgements, qrels, columns={"grade": ""})
+    scores = [read_runs(run, columns=c)[0].frame["score"].to_list() for c in ({}, "score=rank")]
+    assert scores == [[9, 8], [1, 2]]
+
+
 def test_logs_take_judgements_with_levels_and_leave_out_missing_grades():
     log = [{"query": "q", "a": ["d0", "d1"], "b": ["d1", "d0"], "winner": "a"}]
     means = read_judgements(frame_of(0.5, 2))
@@ -533,3 +541,5 @@ def test_cells_of_pandas_may_be_numbers_and_texts():
     with pytest.warns(UserWarning, match="2 of 3 documents have no grade"):
         judged = dl.read_judgements(pandas.DataFrame(cells))
     assert judged.frame.rows() == [("q", "a", 2.0)]
+    mixed = pandas.DataFrame({"query": ["q", 7], "doc_id": ["a", "b"], "rating": [{"of": 1}, "2"]})
+    refused("the data frame cannot be read", read_judgements, mixed)
