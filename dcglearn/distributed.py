@@ -18,9 +18,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.fit_utility import fit_pairs, qp_part
+from dcglearn.learning.fit_qp import fit_pairs, qp_part
 from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pairs import VerdictSums, coded, facts_of
 from dcglearn.learning.usable_pairs import left_out, sides_of, usable_pairs
@@ -31,7 +31,6 @@ from dcglearn.logs.visibility import gram_matrix, visibility
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.scale import counts_of
-from dcglearn.reading.tables import files_of
 
 PART = 1 << 18
 """Most pairs in a part of a log in memory."""
@@ -167,7 +166,7 @@ class DaskLog:
     def fit(self, options: Any) -> Any:
         """Return the fit of the QP, or the direct fit, which keeps a sample of the pairs.
 
-        See `fit_utility.fit_qp` and `weighing.weighed`.
+        See `fit_qp.fit_qp` and `weighing.weighed`.
         """
         # what is learned from, and what it tells
         empty = self.empty
@@ -185,9 +184,8 @@ class DaskLog:
             return fit_pairs(pairs, parts.total(itemgetter(1)), dropped, visible, options)
 
         # gains and discounts, of few pairs in memory: that takes hundreds of sums
-        options.check(empty.n_grades, graded=empty.graded)
-        by_rater = options.loss == "robust"
-        facts = facts_of(sums, empty, visible, dropped, by_rater=by_rater)
+        options.check(empty)
+        facts = facts_of(sums, empty, visible, dropped, options.loss)
         judged: Any = replace(used.mapped(partial(coded, facts=facts)), facts=facts)
         if len(judged) < 2 * SAMPLE:
             judged = judged.thinned(SAMPLE)
@@ -205,7 +203,7 @@ def spread(log: Any, engine: Any, **shape: Any) -> Iterator[DaskLog]:
     with client_of(engine) as client:
         # where the parts come from
         if is_path(log):
-            sources = files_of(log)
+            sources = expand_paths(log)
         elif hasattr(log, "to_delayed"):
             frames = client.compute(log.to_delayed())
             sources = [*compress(frames, client.gather(client.map(len, frames)))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from dcglearn.foundation.figure_style import (
     print_style,
     printed,
     save_figure,
-    styles,
 )
 from dcglearn.foundation.plain_text import percent
 from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
@@ -52,6 +52,9 @@ __all__ = [
 _COLOR = LINE_STYLES[0]["color"]
 """The colour of what was learned."""
 
+_LINES = [{"markersize": 4, "linewidth": 1.4, **style} for style in LINE_STYLES]
+"""Looks of lines in the figures here."""
+
 
 def __dir__() -> list[str]:
     return __all__
@@ -67,7 +70,7 @@ def plot_curves(dcgs: Any, gains: Axes, discounts: Axes) -> None:
     these, or maps legend entries to them. The DCG with the most grades names them.
     """
     dcgs = _by_name(dcgs)
-    for style, (name, dcg) in zip(styles(len(dcgs)), dcgs.items(), strict=True):
+    for style, (name, dcg) in zip(cycle(_LINES), dcgs.items(), strict=False):
         rise = dcg.gains - (0.0 if dcg.gains[-1] == 1 else dcg.gains[0])
         gains.plot(range(dcg.n_grades), rise / (rise[-1] or 1.0), label=name, **style)
         largest = np.abs(dcg.discounts).max() or 1.0
@@ -227,12 +230,16 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
 
     condensed = squareform(matrix.share, checks=False)
     order = leaves_list(linkage(condensed, "average", optimal_ordering=True))
+
+    # a square for every two
     n, names = len(matrix.names), [matrix.names[i] for i in order]
     size = max(3.5, 0.19 * n + 2.2)
     with printed(size + 0.8, size) as figure:
         axes = figure.subplots()
         shares = matrix.share[np.ix_(order, order)]
         image = axes.imshow(shares, cmap="cividis", vmin=0, aspect="auto")
+
+        # metrics by name, and what the colours mean
         axes.set_xticks(range(n), names, rotation=90, fontsize=7)
         axes.set_yticks(range(n), names, fontsize=7)
         axes.grid(visible=False)
@@ -283,7 +290,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
         axes = figure.subplots()
 
         # the measures of a run side by side
-        for m, (style, measure) in enumerate(zip(styles(len(measures)), measures, strict=True)):
+        for m, (style, measure) in enumerate(zip(cycle(_LINES), measures, strict=False)):
             part = table.filter(measure=measure)
             shift = 0.8 * ((m + 0.5) / len(measures) - 0.5)
             at = np.array([runs.index(run) for run in part["run"]]) + shift
@@ -316,7 +323,7 @@ def ranks_figure(ranks: Ranks) -> Figure:
     with printed(1.6 + 2.6 * len(parts), max(1.8, 0.18 * len(parts[0]) + 0.9)) as figure:
         for axes, part in zip(figure.subplots(1, len(parts), squeeze=False)[0], parts, strict=True):
             columns = (part[name].to_numpy() for name in ("rank", "best_rank", "worst_rank"))
-            _plot_intervals(axes, np.arange(float(len(part))), *columns, **styles(1)[0])
+            _plot_intervals(axes, np.arange(float(len(part))), *columns, **_LINES[0])
             _name_rows(axes, part["run"].to_list())
             axes.set_xticks(_ticks(len(part)))
             axes.set_xlabel(f"rank ({percent(ranks.level)} intervals)")

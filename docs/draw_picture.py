@@ -10,7 +10,6 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
-from sklearn.model_selection import cross_val_score
 
 import dcglearn as dl
 
@@ -45,7 +44,8 @@ def picture(log, narrow=False):
     """Return the figure, twice as wide as high; if narrow, for a phone."""
     learner, usual = dl.DCGLearner().fit(log), dl.DCG.standard(log.n_grades, log.depth)
     own, bands = learner.dcg_, dl.bands(log, learner)
-    right = [cross_val_score(dl.DCGLearner(), log, cv=5).mean(), log.agreement(usual).share]
+    found = dl.audit(log)["new judgements"]
+    right = [found.rows[0].share, found[found.baseline].share]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5, 12) if narrow else (12.8, 6.4), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.15, h_pad=0.12, wspace=0.03, hspace=0.04)

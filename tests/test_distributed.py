@@ -20,7 +20,7 @@ distributed = pytest.importorskip("distributed")
 import dcglearn as dl  # noqa: E402
 from dcglearn import distributed as module  # noqa: E402
 from dcglearn.distributed import DaskPairs, client_of, spread  # noqa: E402
-from dcglearn.learning.fit_utility import fit_qp  # noqa: E402
+from dcglearn.learning.fit_qp import fit_qp  # noqa: E402
 from dcglearn.learning.options import DCGOptions, QPOptions  # noqa: E402
 from dcglearn.trust.fit_learner import fit_learner  # noqa: E402
 from tests.makers import TRUTH, cluster_of, random_log, refused, rich_log  # noqa: E402

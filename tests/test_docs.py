@@ -398,14 +398,6 @@ def test_a_failing_benchmark_stops_the_suite(suite, tmp_path, monkeypatch):
         suite.rows_of("bad", False)
 
 
-def test_the_page_on_rankers_shows_the_table_of_the_methods():
-    page = (ROOT / "docs" / "rankers.md").read_text()
-    names = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP", "mean")
-    for row in pl.read_csv(ROOT / "figures" / "letor_synthetic.csv").to_dicts():
-        cells = " | ".join(f"{row[name]:.4f}" for name in names)
-        assert f"| {row['method']} | {cells} |" in page
-
-
 SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 REFERENCE = (ROOT / "docs" / "reference" / "api.md").read_text()
 

@@ -55,7 +55,7 @@ OF_METRIC: dict[str, Question] = {
 }
 """The questions that `audit` answers beside those, if the log tells anything."""
 
-FIRST = ("log", "new judgements", "learned", "how sure", "sum or average", "left open")
+FIRST = ("log", "new judgements", "learned", "how sure", "sum or average", "left open", "LLM judge")
 """The parts that `learn` prints, where they have something to say."""
 
 HEADINGS = {
@@ -86,7 +86,7 @@ def report_of_fit(inputs: Inputs) -> Report:
     """Return what `learn` says of a log: what was learned, and how far to trust it."""
     say = "says" if inputs.log.n_judgements == 1 else "say"
     title = f"What {inputs.counted} {say} of gains and discounts"
-    return Report(title, answers(inputs), HEADINGS, printed=(*FIRST, "LLM judge"))
+    return Report(title, answers(inputs), HEADINGS, printed=FIRST)
 
 
 def audit(
@@ -146,9 +146,11 @@ def audit(
     systems = None if judgements is None or runs is None else read_both(judgements, runs)
     inputs = replace(Inputs.of(judged, metric, random_state, llm=llm), systems=systems)
 
-    # the questions in order, and how the page was made
+    # the questions in order
     later = {} if inputs.tells_nothing else OF_METRIC
     parts = answers(inputs, {"verdict": questions.verdict_on, **OF_FIT, **later})
+
+    # how the page was made
     facts = {
         **(made or {}),
         "dcglearn": __version__,
@@ -159,6 +161,8 @@ def audit(
     same = (
         "on the same day, the same command with the same versions and files writes the same bytes"
     )
+
+    # a row for each of these facts
     rows = [{"what": name, "value": value} for name, value in facts.items()]
     parts["made"] = Section(same, (), rows, "Versions, seed and digests")
 
@@ -167,7 +171,7 @@ def audit(
     if inputs.name.partition("@")[0] == BASELINE:
         about = " (the usual nDCG: gains 2^grade - 1, discounts 1 / log2(1 + position))"
     title = f"Audit of {inputs.name}{about}"
-    return Report(title, parts, HEADINGS, printed=("verdict", *FIRST, "LLM judge", *later))
+    return Report(title, parts, HEADINGS, printed=("verdict", *FIRST, *later))
 
 
 def _numbered(log: Preferences) -> Preferences:

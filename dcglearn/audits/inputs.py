@@ -15,7 +15,7 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit import AnyFit, fit_of, warn_of
-from dcglearn.learning.fit_utility import QPFit, fit_qp
+from dcglearn.learning.fit_qp import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_in_use, read_metric
@@ -82,13 +82,11 @@ class Inputs:
             else:
                 judges = self.bands.judges
 
-        # how sure they are, and what they leave unexplained, by held-out pairs
-        judges = shrunk(judges, self.calibration)
-        if self.tells_nothing:
-            judges = replace(judges, unexplained=NO_SIGNAL)
-        elif held_out is not None and held_out.below_ceiling:
+        # what they leave unexplained, and how sure they are, by held-out pairs
+        unexplained = NO_SIGNAL if self.tells_nothing else ""
+        if held_out is not None and held_out.below_ceiling:
             unexplained = f"grades do not explain all: {held_out.room}"
-            judges = replace(judges, unexplained=unexplained)
+        judges = replace(shrunk(judges, self.calibration), unexplained=unexplained)
         return replace(fit.dcg, judges=judges)
 
     @property
@@ -189,15 +187,19 @@ class Inputs:
         gains = baseline.gains[: log.n_grades]
         baseline = DCG(gains, discounts, power=baseline.power).normalised()
 
-        # the fit, and its bands
+        # the fit
         check_log(log)
         with stage("learning"):
             fit = _fitted(log, llm, method, C, random_state)
         warn_of(fit)
+
+        # its bands, where a log tells something
         bands = None
         no_bands = (
             "not measured: --method dcg and --bands 200 give those of all gains and discounts"
         )
+
+        # no bands of coins, and none that nobody asks for
         if tells_nothing(log):
             no_bands = f"not at all: bands are those of {ASSUMED}"
         elif method == "dcg" and n_draws:

@@ -14,9 +14,9 @@ from dcglearn.evaluation.people import People, drawn_metrics, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import left_out, number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.learning.fit import Fit, cautions_of, fit_of
-from dcglearn.learning.fit_utility import QPFit
+from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.contents import contents
@@ -33,37 +33,30 @@ NAMED = 0.05
 
 def holdings(inputs: Inputs) -> Section:
     """Return the contents of the log, and what stands out."""
-    log, agreement, coins = inputs.log, inputs.agreement, inputs.tells_nothing
-    fit = None if coins else fit_of(inputs.fit)
-
     # raters who name one side, whatever the lists
-    striking = []
-    if one_sided := ", ".join(one_sided_raters(log)):
-        striking.append(f"raters who always name one side are left out: {one_sided}")
-    if coins:
-        striking.append(NO_SIGNAL)
-    elif log.ratings is None:
-        table = agreement.table
-        for side in ("first", "second") if "favours" in table.columns else ():
-            if raters := ", ".join(table.filter(favours=side)["rater"]):
-                striking.append(f"favour the list shown {side}: {raters}")
+    log, fit, table = inputs.log, fit_of(inputs.fit), inputs.agreement.table
+    raters: Fields = {"raters who always name one side are left out": one_sided_raters(log)}
 
-    # raters who err far more often than judges do
-    if fit is not None and "error" in agreement.table.columns:
-        errors = agreement.table.drop_nans(["error_low"])
-        most = max(0.05, 2 * fit.error_rate)
-        erring = ", ".join(errors.filter(errors["error_low"] > most)["rater"])
-        striking += [f"raters who err far more often: {erring}"] if erring else []
-    striking += cautions_of(log, inputs.fit)
+    # raters who favour a side, or err far more often than judges do
+    if "favours" in table.columns:
+        for side in ("first", "second"):
+            raters[f"favour the list shown {side}"] = table.filter(favours=side)["rater"]
+    if fit is not None and "error" in table.columns:
+        erring = table.filter(table["error_low"] > max(0.05, 2 * fit.error_rate))
+        raters["raters who err far more often"] = erring["rater"]
+
+    # all that stands out
+    striking = [f"{who}: {', '.join(names)}" for who, names in raters.items() if len(names)]
+    striking += [NO_SIGNAL] * inputs.tells_nothing + cautions_of(log, inputs.fit)
 
     # the sentence counts, and names what stands out most
     first, *others = striking or ["nothing in them stands out"]
     dropped = {**log.dropped, **inputs.fit.dropped, REASON: 0}
     said = left_out({reason: n for reason, n in dropped.items() if ": " not in reason})
     if n := log.n_contradicted():
-        share, say = n / log.decided.total_weight, "says" if n == 1 else "say"
+        share = n / log.decided.total_weight
         pairs = f"{number_of(round(n, 1), 'pairs', ',.10g')}, {share:.1%} of those with a winner"
-        said.insert(0, f"contradicted: {pairs}, {say} the opposite of another pair")
+        said.insert(0, f"contradicted by another pair: {pairs}")
     return Section(f"{contents(log)}: {'; '.join([first, *said])}", others)
 
 
@@ -141,6 +134,8 @@ def sum_or_average(inputs: Inputs) -> Section | None:
                 f"; a result of the worst grade costs {-dcg.gains[0]:.0%} of what one of the best "
                 f"is worth (90% interval {high:.0f}% to {low:.0f}%)"
             )
+
+    # what comes nearer
     which = "averaging what they find than to adding it up"
     if dcg.power <= 0.5:
         which = "adding up what they find than to averaging it"
@@ -156,24 +151,22 @@ SENTENCES = {
     "check the log": "check the grades and the verdicts first, not the metric: no metric is shown "
     "to order these pairs better than a coin",
     "change": "change from {} to the learned DCG",
-    "keep": "keep {}",
-    "judge more": "judge more before you change {}",
+    "keep": "keep {}{}",
+    "judge more": "judge more before you change {}{}",
 }
-"""The headline of each verdict, with a place for the name of the metric in use."""
+"""The headline of each verdict, with places for the name of the metric in use, and how far people
+follow it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict(Section):
     """Whether to keep the metric, change it, or judge more, with what a first screen shows.
 
-    `verdict` is a key of `SENTENCES`, on the metric of this `name`, and `followed` the one that
-    people follow: "learned", "in use", or "" for none. Beside the curves, a page shows `figures`,
-    each with what it is, and what `todo` says to do.
+    `verdict` is a key of `SENTENCES`. Beside the curves, a page shows `figures`, each with what it
+    is, and what `todo` says to do.
     """
 
     verdict: str = ""
-    name: str = ""
-    followed: str = ""
     figures: Sequence[tuple[str, str]] = ()
     todo: str = ""
 
@@ -181,22 +174,24 @@ class Verdict(Section):
 def verdict_on(inputs: Inputs) -> Verdict:
     """Return the verdict; its figures are shares of held-out verdicts, and the log."""
     held_out, (verdict, why) = inputs.held_out, _verdict(inputs)
-    sentence, followed, figures = SENTENCES[verdict].format(inputs.name), "", []
+    follow, figures = ": how far people follow it is not known", []
 
     # shares of held-out verdicts, if there are any
     if held_out is not None:
-        shares = f"{held_out.rows[0].share:.0%} against {held_out[held_out.baseline].share:.0%}"
+        share = held_out[held_out.baseline].share
+        follow = f", which orders {100 * share:.0f} of 100 held-out verdicts as people did"
+        shares = f"{held_out.rows[0].share:.0%} against {share:.0%}"
         ordered = (
             f"of {held_out.n_held_out:,} held-out verdicts are ordered as people did by {LEARNED}, "
             f"and by {inputs.name}"
         )
         figures.append((shares, ordered))
-        followed = held_out.followed
 
     # where people follow one of the two, in verdicts of 100
-    if held_out is not None and followed:
+    sentence = SENTENCES[verdict].format(inputs.name, follow)
+    if held_out is not None and held_out.followed:
         share, theirs = held_out.with_learned, LEARNED
-        if followed == "in use":
+        if held_out.followed == "in use":
             share, theirs = 1 - share, inputs.name
         of_100, go = f"{100 * share:.0f} of 100", f"verdicts go with {theirs}"
         sentence += f": where the two metrics differ, {of_100} {go}"
@@ -206,7 +201,7 @@ def verdict_on(inputs: Inputs) -> Verdict:
     # the curves, and what to do next
     curves = as_curves({"learned": inputs.dcg, inputs.name: inputs.baseline}, inputs.bands)
     todo = next_step(inputs).sentence
-    return Verdict(sentence, [why], (), "", curves, verdict, inputs.name, followed, figures, todo)
+    return Verdict(sentence, [why], (), "", curves, verdict, figures, todo)
 
 
 def _verdict(inputs: Inputs) -> tuple[str, str]:
@@ -233,23 +228,22 @@ def _verdict(inputs: Inputs) -> tuple[str, str]:
 
 def beside(inputs: Inputs) -> Section | None:
     """Return where gains and discounts of the metric in use lie outside the bands."""
+    import polars as pl
+
     usual, name, bands = inputs.baseline, inputs.name, inputs.bands
     if bands is None:
         return None
 
     # the power is the last row, where it is free
-    in_use = [*usual.gains, *usual.discounts, usual.power]
-    ends = bands.table.select("parameter", "all_low", "all_high").rows()
-    rows = [
-        {"parameter": parameter, name: value, "low": low, "high": high}
-        for (parameter, low, high), value in zip(ends, in_use, strict=False)
-    ]
+    ends = bands.table.select("parameter", low="all_low", high="all_high")
+    in_use = [*usual.gains, *usual.discounts, usual.power][: len(ends)]
+    table = ends.insert_column(1, pl.Series(name, in_use))
 
     # numbers whose band leaves out the metric in use
-    outside = [row["parameter"] for row in rows if not row["low"] <= row[name] <= row["high"]]
+    outside = table.filter(~pl.col(name).is_between("low", "high"))["parameter"]
     which = ", ".join(outside) or "none"
     sentence = f"gains and discounts of {name} outside the 90% bands of all at once: {which}"
-    return Section(sentence, rows=rows)
+    return Section(sentence, rows=table.to_dicts())
 
 
 def disagreement(inputs: Inputs) -> DisagreementMatrix:
@@ -301,8 +295,8 @@ def survival(inputs: Inputs) -> Section | None:
     survive, overturned = int((held == 1).sum()), int((held == 0).sum())
     return Section(
         f"of {number_of(len(held), 'pairs of systems', ',')} every DCG that these verdicts allow "
-        f"puts {survive:,} in the order of {inputs.name} and {overturned:,} in the other; "
-        f"{len(held) - survive - overturned:,} are left open",
+        f"puts {survive:,} in the order of {inputs.name} and {overturned:,} in the other; left "
+        f"open: {len(held) - survive - overturned:,}",
         rows=[{"pairs": len(held), "survive": survive, "overturned": overturned}],
     )
 

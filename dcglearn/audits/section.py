@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Fields, PolarsFrame
 
 
@@ -19,9 +18,6 @@ class Section(Finding):
     rows: Sequence[Fields] = field(default=(), repr=False)
     caption: str = field(default="", repr=False)
     pictures: list[Fields] = field(default_factory=list, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sentence", one_line(self.sentence))
 
     @property
     def table(self) -> PolarsFrame:

@@ -29,28 +29,17 @@ def main() -> None:
 
 
 def _run() -> None:
-    import warnings
-
     import typer
 
     from dcglearn.cli.commands import app
-    from dcglearn.cli.messages import as_options
     from dcglearn.foundation.plain_text import one_line
     from dcglearn.foundation.validation import InputError, shortened
     from dcglearn.kernels import KernelError
 
-    # messages name the options of the command
-    program: Any = typer.main.get_command(app)
-    words = [program.commands[word] for word in sys.argv[1:] if word in program.commands]
-    options = {one.name for command in words[:1] for one in command.params}
-
-    def in_one_line(message: Any, *_: Any) -> str:
-        return f"warning: {as_options(one_line(str(message)), options)}\n"
-
-    # a warning is its message alone; letters that the encoding lacks are escaped
-    warnings.formatwarning = in_one_line  # type: ignore[assignment]
+    # letters that the encoding lacks are escaped
     with contextlib.suppress(AttributeError):  # of streams in memory
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    program: Any = typer.main.get_command(app)
     usage_error: Any = typer.BadParameter.__mro__[1]  # click's, which typer ships
     try:
         sys.exit(program.main(prog_name="dcglearn", standalone_mode=False))
@@ -63,7 +52,7 @@ def _run() -> None:
 
     # bad input
     except InputError as error:
-        _end(2, as_options(one_line(str(error)), options))
+        _end(2, one_line(str(error)))
     except MemoryError as error:
         reason = f"there is not enough memory ({error})"
         _end(2, f"{reason}; give less data, or shorter lists (convert --depth)")

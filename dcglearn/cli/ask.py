@@ -12,15 +12,15 @@ import typer
 import dcglearn as dl
 from dcglearn.cli.options import Force, Seed, input_option, method_option, option, output_to
 from dcglearn.cli.outputs import say, write_log
-from dcglearn.cli.reading import read_llms, read_log
+from dcglearn.cli.reading import read_log
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES, WRITTEN
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
+    from dcglearn.judge.pages import Asked
     from dcglearn.learning.fit import Fit
-    from dcglearn.reading.preferences import Preferences
 
 PER_PAGE, PER_TABLE = 20, 5
 """Pairs that are asked by default: on each page, and in a table."""
@@ -103,13 +103,14 @@ def ask(
     read the answers by convert --prompts. In a table, fill in winner (a, b or tie) and append the
     lines to the log; lines left open do not count as judgements.
     """
-    from dcglearn.judge.pages import raters_lacking
+    from dcglearn.judge.pages import asked_by_page, raters_lacking
 
     # options that do not go together
-    is_page = output is not None and output.suffix.lower() in PAGES
+    suffix = None if output is None else output.suffix.lower()
+    is_page = suffix in PAGES
     if not is_page and (pages, redundancy, checks) != (1, 1, 0.05):
         raise InputError("--pages, --redundancy and --checks go with -o page.html")
-    if model is not None and (output is None or output.suffix.lower() not in LINES):
+    if model is not None and suffix not in LINES:
         raise InputError("--model goes with -o prompts.jsonl, with whose pairs it is written")
     if redundancy > pages:
         raise InputError(
@@ -143,10 +144,12 @@ def ask(
         n_grades = pairs.n_grades if judged is None else judged.n_grades
         left = left[most_informative(judged, pairs.lists[left], n, fit, n_grades)[1]]
     if model is None:
-        dealt = {"chosen": left, "n_raters": lacking[left].tolist(), "n_pages": pages}
-        _write_pages(pairs, output, **dealt, checks=checks, random_state=seed)
+        n_raters = lacking[left].tolist()
+        asked = asked_by_page(pairs, left, n_raters, pages, checks=checks, random_state=seed)
+        _write_pages(pairs, asked, output)
     else:
-        _write_prompts(pairs, left, output, model)
+        chosen = replace(pairs, pairs=tuple(pairs.pairs[number] for number in left))
+        _write_prompts(chosen, output, model)
 
 
 def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> Candidates:
@@ -162,7 +165,7 @@ def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> 
 
 def _judgements(
     log: str | None, llm: str | None, n_grades: int = 0
-) -> tuple[Preferences | None, Preferences | None, Fit | None]:
+) -> tuple[dl.Preferences | None, dl.Preferences | None, Fit | None]:
     """Return people's judgements, an LLM judge's, and a fit to both, where they are given.
 
     The judgements have at least `n_grades` grades.
@@ -180,7 +183,7 @@ def _judgements(
     from dcglearn.learning.options import DCGOptions
     from dcglearn.trust.fit_learner import fit_learner
 
-    verdicts = read_llms([llm], judged.n_grades)
+    verdicts = dl.read_preferences(llm, judged.n_grades, as_is=True)
     return judged, verdicts, fit_learner(judged, DCGOptions(n_grades=judged.n_grades, llm=verdicts))
 
 
@@ -214,29 +217,27 @@ def _write_table(
     write_log(questions.to_polars(), output, contents)
 
 
-def _write_pages(pairs: Candidates, output: Any, **dealt: Any) -> None:
+def _write_pages(pairs: Candidates, pages: list[list[Asked]], output: Any) -> None:
     """Write pages, say what each holds, and what to do with what raters hand over."""
-    from dcglearn.judge.pages import asked_by_page, page_names, write_page
+    from dcglearn.judge.pages import page_names, write_page
 
-    pages = asked_by_page(pairs, **dealt)
     for path, asked in zip(page_names(output, len(pages)), pages, strict=True):
-        say(f"wrote: {path} ({write_page(pairs, asked, path, force=True)})")
+        say(f"wrote: {path} ({write_page(pairs, asked, path)})")
     if all(pair.items_a for pair in pairs.pairs):
         say("the pages hold the grades, unseen but readable in their source")
     scale = f" --grades {pairs.n_grades}" if pairs.grade_names is None else ""
     say(f"next: dcglearn learn verdicts-*.jsonl{scale}, with the files that raters hand over")
 
 
-def _write_prompts(pairs: Candidates, chosen: Any, output: Any, model: str) -> None:
-    """Write two prompts for each chosen pair, and say how their answers are read."""
+def _write_prompts(asked: Candidates, output: Any, model: str) -> None:
+    """Write two prompts for each pair, and say how their answers are read."""
     from dcglearn.judge.prompts import pairs_beside, write_prompts
 
     # a name with a slash may be one of a provider's own
     shape, _, name = model.partition("/")
     if shape not in SHAPES:
         shape, name = SHAPES[0], model
-    asked = replace(pairs, pairs=tuple(pairs.pairs[number] for number in chosen))
-    write_prompts(asked, output, shape=shape, model=name, force=True)
+    write_prompts(asked, output, shape=shape, model=name)
     say(f"wrote: {output} ({2 * len(asked):,} prompts)")
     say(f"wrote: {pairs_beside(output)}")
     say(f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl")

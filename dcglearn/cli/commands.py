@@ -2,6 +2,7 @@
 
 import logging
 import platform
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -11,10 +12,13 @@ from dcglearn.cli.ask import ask
 from dcglearn.cli.convert import convert
 from dcglearn.cli.evaluate import compare, evaluate, gate
 from dcglearn.cli.learn import audit, learn
+from dcglearn.cli.messages import as_options
 from dcglearn.cli.metrics import coherence, export, show
 from dcglearn.cli.options import output_option
 from dcglearn.cli.outputs import check_outputs, say
 from dcglearn.cli.rankers import rank, train
+from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
 
 COMMANDS: dict[str, dict[Any, str]] = {
@@ -72,20 +76,26 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse options and arguments."""
         given: Any = self.make_parser(ctx).parse_args(args=[*args])[2]
-        single = [
-            one
-            for one in given
-            if one.param_type_name == "option" and not (one.multiple or one.is_flag or one.count)
-        ]
-        for i, one in enumerate(single):
-            if one in single[:i]:
+        for one in given:
+            if given.count(one) > 1 and not (one.multiple or one.is_flag):
                 raise typer.BadParameter(f"{one.opts[-1]} is given twice, and takes one value")
         return list(super().parse_args(ctx, args))
 
     def invoke(self, ctx: Any) -> None:
-        """Check the outputs, and run the command."""
-        check_outputs(ctx.params)
-        super().invoke(ctx)
+        """Check the outputs, and run the command; messages name its options."""
+        options = {one.name for one in self.params}
+
+        def in_one_line(message: Any, *_: Any) -> str:
+            return f"warning: {as_options(one_line(str(message)), options)}\n"
+
+        # a warning is its message alone
+        warnings.formatwarning = in_one_line  # type: ignore[assignment]
+        try:
+            check_outputs(ctx.params)
+            super().invoke(ctx)
+        except InputError as error:
+            error.args = (as_options(str(error), options),)
+            raise
 
 
 def _print_version(asked: bool) -> None:
@@ -103,16 +113,6 @@ class _Said(logging.Handler):
         say(self.format(record))
 
 
-def _show_log(asked: bool) -> None:
-    """Show on standard error what is logged, if asked."""
-    if asked:
-        handler = _Said()
-        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
-        log = logging.getLogger("dcglearn")
-        log.handlers = [handler]
-        log.setLevel(logging.INFO)
-
-
 def _common(
     version: Annotated[
         bool,
@@ -120,17 +120,15 @@ def _common(
     ] = False,
     verbose: Annotated[
         bool,
-        output_option(
-            "Log steps to standard error; learn prints every table.",
-            "-v",
-            "--verbose",
-            callback=_show_log,
-            is_eager=True,
-            expose_value=False,
-        ),
+        output_option("Log steps to standard error; learn prints every table.", "-v", "--verbose"),
     ] = False,
 ) -> None:
-    pass
+    if verbose:
+        handler = _Said()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+        log = logging.getLogger("dcglearn")
+        log.handlers = [handler]
+        log.setLevel(logging.INFO)
 
 
 app = typer.Typer(

@@ -21,6 +21,7 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.outputs import say, write_log
 from dcglearn.cli.reading import say_reading
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
 
 if TYPE_CHECKING:
@@ -97,13 +98,9 @@ def convert(
         )
 
     # how the log is read
-    options: Fields = {
-        "columns": joined(columns),
-        "winner_words": winner_words if middle is None else middle,
-        "scale": scale,
-        "sides": sides,
-        "depth": depth,
-    }
+    options: Fields = {"columns": joined(columns), "scale": scale, "depth": depth}
+    if not ratings:
+        options |= {"winner_words": winner_words if middle is None else middle, "sides": sides}
     source: Any = log
 
     # answers of a model, or lists of documents judged elsewhere
@@ -117,19 +114,18 @@ def convert(
         source, options = _with_documents(source, qrels, run_a, run_b, options)
 
     # read it: as pairs, or row for row
-    given = {name: value for name, value in options.items() if value is not None}
-    frame, found = native_frame(source, ratings=ratings, as_is=as_is, **given)
-    names = found.scale.names
+    frame, found = native_frame(source, ratings=ratings, as_is=as_is, **options)
 
     # what was recognised, and left out
-    say_reading(found.recognised, {})
-    if names is not None:
-        say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in enumerate(names))}")
-    say_reading(None, found.dropped)
+    say_reading(found)
+    if found.scale.names is not None:
+        names = enumerate(found.scale.names)
+        say(f"grades: {', '.join(f'{grade} = {name}' for grade, name in names)}")
 
     # write the log
     most = int(frame["list" if ratings else "a"].list.len().max() or 0)  # type: ignore[arg-type]
-    write_log(frame, output, f"{len(frame):,} lines, {most} positions")
+    sizes = f"{number_of(len(frame), 'lines', ',')}, {number_of(most, 'positions')}"
+    write_log(frame, output, sizes)
 
 
 def _say_sides(table: Table, own: Mapping[str, str]) -> None:
@@ -156,14 +152,13 @@ def _with_documents(
     if run_a is not None and run_b is not None:
         depth = options["depth"] or SHOWN
         frame = dl.io.with_runs(table, run_a, run_b, depth=depth, columns=own)
-        table = replace(table, frame=frame)
         _say_sides(table, own)
+        table = replace(table, frame=frame)
         read = {"query", "winner", "a", "b", "system_a", "system_b"}
         own = {role: name for role, name in own.items() if role not in read}
 
     # the grades of their documents, whose scale the lists have
-    scale = options["scale"]
-    judged = dl.read_judgements(qrels, scale=scale and scale.split(","))
+    judged = dl.read_judgements(qrels, scale=options["scale"])
     table = replace(table, frame=dl.with_grades(table, judged, columns=own))
     n_grades = None if judged.grade_names is not None else max(judged.n_grades or 2, 2)
 

@@ -2,10 +2,11 @@
 
 import contextlib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+import dcglearn as dl
 from dcglearn.cli.options import (
     Columns,
     Force,
@@ -22,17 +23,11 @@ from dcglearn.cli.options import (
     joined,
     option,
     output_option,
-    output_to,
 )
 from dcglearn.cli.outputs import say, write_figure, write_results, write_text
-from dcglearn.evaluation.explained_values import explain_values
-from dcglearn.evaluation.run_values import evaluate as evaluated
-from dcglearn.evaluation.system_tests import compare_systems
 from dcglearn.foundation.finding import FORMS, Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import Fields, InputError, suffix_among
-from dcglearn.plots import forest_figure
-from dcglearn.reading.judgements import Judgements, read_judgements
 from dcglearn.reading.runs import read_both
 
 Judged = Annotated[
@@ -72,9 +67,10 @@ def evaluate(
     grades: Grades = None,
     output: Annotated[
         Path | None,
-        output_to(
+        option(
             "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv, .tsv, .jsonl.",
-            (*FORMS, *BY_QUERY),
+            "-o",
+            "--output",
         ),
     ] = None,
     force: Force = False,
@@ -92,9 +88,9 @@ def evaluate(
     # read, and find what explains other values, or evaluate
     read = read_both(qrels, runs, columns=joined(columns), n_grades=grades, scale=scale)
     if against is not None:
-        result: Finding = explain_values(against, *read, metric)
+        result: Finding = dl.evaluation.explain_values(against, *read, metric)
     else:
-        evaluation = evaluated(*read, metric, **settings)
+        evaluation = dl.evaluate(*read, metric, **settings)
         result = evaluation
 
     # the means, or the values of all queries
@@ -135,19 +131,19 @@ def compare(
     settings = _settings(raw, ties, unjudged)
     read = read_both(qrels, runs, columns=joined(columns), n_grades=grades)
     llm = _of_llm(llm_qrels, columns, grades)
-    compared = compare_systems(*read, metric, baseline=baseline, level=level, llm=llm, **settings)
+    compared = dl.compare_systems(
+        *read, metric, baseline=baseline, level=level, llm=llm, **settings
+    )
 
     # ranks are of people's judgements alone, and orders of several metrics
     results: dict[str, Finding] = {"comparison": compared}
     if llm_qrels is None:
         results["ranks"] = compared.ranks
-    if llm_qrels is None and len({*metric}) > 1:
-        from dcglearn.coherence.order_of_systems import system_order
-
-        del settings["bounds"]
-        results["order"] = system_order(*read, metric, level=level, **settings)
+        if len({*metric}) > 1:
+            del settings["bounds"]
+            results["order"] = dl.system_order(*read, metric, level=level, **settings)
     write_results("Comparison of systems", results, output)
-    write_figure(lambda: forest_figure(compared), plot)
+    write_figure(lambda: dl.plots.forest_figure(compared), plot)
 
 
 def gate(
@@ -171,7 +167,7 @@ def gate(
     at_least: Annotated[
         float | None,
         option(
-            "Also fail unless so many of 100 people who see a difference take the run.",
+            "So many of 100 people who see a difference also have to take the run.",
             metavar="PEOPLE",
         ),
     ] = None,
@@ -194,7 +190,7 @@ def gate(
     settings = _settings(raw, ties, unjudged)
     read = read_both(qrels, runs, columns=joined(columns), n_grades=grades)
     llm = _of_llm(llm_qrels, columns, grades)
-    compared = compare_systems(*read, metric, level=level, llm=llm, **settings)
+    compared = dl.compare_systems(*read, metric, level=level, llm=llm, **settings)
 
     # the decision, and what it rests on
     decision = compared.gate(min_difference, rule, at_least)
@@ -209,14 +205,14 @@ def gate(
     raise typer.Exit(decision.status)
 
 
-def _of_llm(path: str | None, columns: list[str], grades: int | None) -> Judgements | None:
+def _of_llm(path: str | None, columns: list[str], grades: int | None) -> Any:
     """Return an LLM's judgements, to which not all columns belong, if there are any."""
     if path is None:
         return None
-    from dcglearn.reading.columns import own_columns
+    from dcglearn.reading.columns import SharedNames, own_names
 
-    own = own_columns(joined(columns), is_shared=True)
-    return read_judgements(path, n_grades=grades, columns=own)
+    own = SharedNames(own_names(joined(columns)))
+    return dl.read_judgements(path, n_grades=grades, columns=own)
 
 
 def _settings(raw: bool, ties: str, unjudged: str) -> Fields:

@@ -30,10 +30,9 @@ from dcglearn.cli.options import (
     output_to,
 )
 from dcglearn.cli.outputs import save, say, write_figure
-from dcglearn.cli.reading import read_llms, read_log
+from dcglearn.cli.reading import read_log
 from dcglearn.foundation.inputs import expand_paths, read_bytes
 from dcglearn.foundation.validation import InputError
-from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
 from dcglearn.metrics.textbook import is_metric_file
 
@@ -70,7 +69,12 @@ def learn(
         ),
     ] = None,
     bands: Annotated[
-        int, method_option("Draws of the bands, a tenth of them; 0 leaves bands out.", min=0)
+        int,
+        method_option(
+            "Bands say how sure each gain and discount is. Ten times as many draws: more give "
+            "steadier ends and take a little longer; 0 leaves bands out.",
+            min=0,
+        ),
     ] = 200,
     ratings: Ratings = False,
     columns: Columns = [],
@@ -95,10 +99,8 @@ def learn(
     from dcglearn.trust.coins import NO_SIGNAL
 
     # learn, and say how far to trust it
-    verdicts = read_llms(llm, judged.n_grades)
-    inputs = Inputs.of(
-        judged, metric, seed, llm=verdicts, method=method, C=1.0 if C is None else C, n_draws=bands
-    )
+    C = 1.0 if C is None else C
+    inputs = Inputs.of(judged, metric, seed, llm=llm or None, method=method, C=C, n_draws=bands)
     report = report_of_fit(inputs)
     text = report.in_full if _LOG.isEnabledFor(logging.INFO) else str(report)
 
@@ -118,15 +120,13 @@ def learn(
 
 def _drawn(inputs: Inputs) -> Figure:
     """Return the picture of what was learned, beside the usual DCG and an LLM judge's."""
-    from dcglearn.plots import banded_figure, learned_figure
-
     log = inputs.log
-    others = {f"{BASELINE}@{log.depth}": DCG.standard(log.n_grades, log.depth)}
+    others = {f"{BASELINE}@{log.depth}": dl.DCG.standard(log.n_grades, log.depth)}
     if inputs.factoring is not None:
-        return learned_figure(inputs.factoring, others)
+        return dl.plots.learned_figure(inputs.factoring, others)
     if inputs.llm is not None:
         others["LLM judge"] = inputs.llm.machine
-    return banded_figure(inputs.dcg, others, inputs.bands)
+    return dl.plots.banded_figure(inputs.dcg, others, inputs.bands)
 
 
 def audit(
@@ -178,7 +178,7 @@ def audit(
         result = dl.audit(
             judged,
             metric,
-            llm=read_llms(llm, judged.n_grades),
+            llm=llm or None,
             judgements=qrels,
             runs=run or None,
             anonymous=anonymous,

@@ -7,7 +7,7 @@ from collections.abc import Container
 from functools import partial
 
 OPTION = re.compile(
-    r"(?<![\w/.])(columns|winner_words|scale|n_grades|depth|sides|as_is|unjudged|ties)="
+    r"(?<![\w/.(])(columns|winner_words|scale|n_grades|depth|sides|as_is|unjudged|ties)="
     r"(\{(?:'[^']*'|\"[^\"]*\"|[^'\"}])*\}|\[[^\]]*\]|'[^']*'|\"[^\"]*\"|[0-9]+|True|)"
     r"( \(--[^)]*\))?(?=\W|$)"
 )
@@ -45,7 +45,7 @@ def _option(options: Container[str], match: re.Match[str]) -> str:
     if value is True:
         return option
     if isinstance(value, dict):
-        value = ",".join(f"{key}={meaning}" for key, meaning in value.items())
+        value = [f"{key}={meaning}" for key, meaning in value.items()]
     if isinstance(value, list):
         value = ",".join(map(str, value))
     return f"{option} {shlex.quote(str(value))}"

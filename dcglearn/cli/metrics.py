@@ -20,9 +20,7 @@ from dcglearn.cli.options import (
 from dcglearn.cli.outputs import say, write_figure, write_results, write_text
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.reading import resolved
-from dcglearn.plots import dcg_figure, witness_figure
 
 
 def coherence(
@@ -56,14 +54,14 @@ def coherence(
         "disagreement": dl.disagreement(first, second, documents, names=names)
     }
     verdict = None
-    if all(isinstance(metric, (DCG, Utility)) for metric in (first, second)):
+    if all(isinstance(metric, (dl.DCG, dl.Utility)) for metric in (first, second)):
         verdict = dl.coherence(first, second, documents, time_limit=time_limit, names=names)
         results = {"coherence": verdict, **results}
     else:
         say("no certificate: certificates are only true of a DCG, not of a list utility")
     write_results(f"{names[0]} and {names[1]}", results, output)
     if verdict is not None and verdict.witnesses:
-        write_figure(lambda: witness_figure(verdict), plot)
+        write_figure(lambda: dl.plots.witness_figure(verdict), plot)
     elif plot is not None:
         say(f"not written: {plot} (there is no disagreement to draw)")
 
@@ -118,7 +116,7 @@ def show(
     text = json.dumps(values, indent=2) if as_json else "\n".join(texts)
     write_text(text, output)
     if by_name:
-        write_figure(lambda: dcg_figure(by_name), plot)
+        write_figure(lambda: dl.plots.dcg_figure(by_name), plot)
 
 
 def export(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dcglearn.foundation.figure_style import save_figure
-from dcglearn.foundation.files import refuse_unwritable, written_beside
+from dcglearn.foundation.files import refuse_unwritable, write_whole
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.findings import Report
 from dcglearn.foundation.plain_text import escaped
@@ -75,8 +75,7 @@ def write_text(text: str, output: Path | None) -> None:
     if output is None:
         say(text, err=False)
         return
-    with written_beside(output) as beside:
-        beside.write_text(f"{text}\n", encoding="utf-8")
+    write_whole(output, f"{text}\n")
     say(f"wrote: {output}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,11 +14,7 @@ from dcglearn.cli.options import Force, Grades, Seed, method_option, option
 from dcglearn.cli.outputs import save, say, write_text
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError, errors_in, one_of
-from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name, read_metric
-
-if TYPE_CHECKING:
-    pass
 
 LOSSES = {
     "approx-ndcg": "ApproxNDCG",
@@ -95,13 +91,11 @@ def train(
     say(f"read: {queries}")
 
     # what the objective needs
-    from dcglearn import losses
-
     parameters: Fields = {}
     if objective == "rsrank":
-        parameters = {"loss": losses.RSRank(dcg, depth=None), **SPARSE}
+        parameters = {"loss": dl.losses.RSRank(dcg, depth=None), **SPARSE}
     elif objective in LOSSES:
-        parameters["loss"] = getattr(losses, LOSSES[objective])(dcg)
+        parameters["loss"] = getattr(dl.losses, LOSSES[objective])(dcg)
 
     # what chooses the stage, and draws
     chosen_by: Fields = {}
@@ -174,7 +168,7 @@ def rank(
         with errors_in(data):
             values = queries.evaluate(scores, judge)
         n = number_of(len(queries), "queries")
-        kind = "DCG" if isinstance(judge, DCG) else "utility"
+        kind = "DCG" if isinstance(judge, dl.DCG) else "utility"
         say(f"normalised {kind}: {values.mean():.4f} (mean over {n}, {judge!r})")
 
 

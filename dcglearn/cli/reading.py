@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any
 
 import dcglearn as dl
 from dcglearn.cli.options import joined
 from dcglearn.cli.outputs import say
 from dcglearn.foundation.plain_text import left_out, one_line
-
-if TYPE_CHECKING:
-    from dcglearn.reading.preferences import Preferences
-    from dcglearn.reading.recognised import Recognised
 
 
 def read_log(
@@ -22,21 +17,19 @@ def read_log(
     columns: list[str] = [],
     grades: int | None = None,
     as_is: bool = False,
-) -> Preferences:
+) -> dl.Preferences:
     """Return a log of pairs or of rated lists, and say what was recognised and left out."""
     read = dl.read_ratings if ratings else dl.read_preferences
     log = read(paths, grades, columns=joined(columns), as_is=as_is)
-    say_reading(log.recognised, log.dropped)
+    say_reading(log)
     return log
 
 
-def read_llms(paths: list[str], n_grades: int) -> Preferences | None:
-    """Return LLM judges' verdicts, upside down or not, on the scale of people's; None without."""
-    return dl.read_preferences(paths, n_grades, as_is=True) if paths else None
-
-
-def say_reading(recognised: Recognised | None, dropped: Mapping[str, int]) -> None:
+def say_reading(read: Any) -> None:
     """Print to standard error what columns and winners were taken for, and what was left out."""
-    lines = [] if recognised is None else recognised.lines
-    for line in [*lines, *left_out(dropped)]:
+    lines = left_out(read.dropped)
+    if read.recognised is not None:
+        remarks = [f"remark: {note}" for note in read.recognised.notes]
+        lines = [*read.recognised.lines, *remarks, *lines]
+    for line in lines:
         say(one_line(line))

@@ -93,8 +93,8 @@ class Disagreement(Finding):
     @property
     def notes(self) -> list[str]:
         """Which pairs were compared."""
-        how = "exact: all" if self.exact else "a random sample:"
-        return [f"{how} {self.n_pairs:,} pairs of {self.rankings}", *self.caveats]
+        how = "exact: all" if self.exact else "a random sample of"
+        return [f"{how} pairs of {self.rankings} ({self.n_pairs:,})", *self.caveats]
 
 
 def disagreement(
@@ -148,6 +148,8 @@ def disagreement(
     # shares of these pairs
     compared = round(counts.sum())
     share, agree, tie_a, tie_b, tie_both = (counts / compared).tolist()
+
+    # an interval where pairs were sampled
     return Disagreement(
         share,
         agree,
@@ -221,8 +223,9 @@ def _sampled_counts(
     n_ordered = by_one.sum(axis=1)
     by_second_only, by_first_only = n_ordered - by_both, n_ordered[:, None] - by_both
     tied = len(first) - by_second_only - by_first_only - by_both
-    different, alike = by_both - alike_less_different, by_both + alike_less_different
-    return np.stack([different / 2, alike / 2, by_second_only, by_first_only, tied], axis=2)
+    different = (by_both - alike_less_different) / 2
+    alike = by_both - different
+    return np.stack([different, alike, by_second_only, by_first_only, tied], axis=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +263,7 @@ class DisagreementMatrix(Finding):
     def notes(self) -> list[str]:
         """What was compared."""
         how = "all" if self.exact else "a random sample of"
-        return [f"share of pairs ordered differently; {how} {self.n_pairs:,} pairs of rankings"]
+        return [f"share ordered differently of {how} pairs of rankings ({self.n_pairs:,})"]
 
 
 def disagreement_matrix(

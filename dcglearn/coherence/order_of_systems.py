@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import ceil, log2
+from math import ceil, comb, log2
 from typing import Unpack
 
 import numpy as np
@@ -68,7 +68,7 @@ class SystemOrder(Finding):
 
     @property
     def _n_pairs(self) -> int:
-        return len(self.beats) * (len(self.beats) - 1) // 2
+        return comb(len(self.beats), 2)
 
     @property
     def share_decided(self) -> float:
@@ -84,11 +84,12 @@ class SystemOrder(Finding):
         # pairs of systems that any two metrics swap, and those beyond chance
         n = len({swap.systems for swap in self.swaps})
         n_solid = len({swap.systems for swap in self.swaps if swap.beyond_chance})
-        pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems change places"
+        pairs = f"of {number_of(self._n_pairs, 'pairs')} of systems"
         if n_solid:
-            return f"the order depends on the metric: {n_solid} {pairs} beyond chance"
+            return f"the order depends on the metric, which swaps {n_solid} {pairs} beyond chance"
         if n:
-            return f"the order is not shown to depend on the metric: {n} {pairs}, within chance"
+            swaps = f"which swaps {n} {pairs} within chance alone"
+            return f"the order is not shown to depend on the metric, {swaps}"
         return "the order is the same under these metrics"
 
     @property
@@ -100,9 +101,9 @@ class SystemOrder(Finding):
     def table(self) -> PolarsFrame:
         """A row for each system; `beats` counts the systems that it always beats."""
         columns: Fields = {"run": self.evaluation.runs}
-        for m, name in enumerate(self.evaluation.metrics):
-            columns[f"mean {name}"] = self.evaluation.means[:, m]
-            columns[f"rank {name}"] = self.ranks[:, m]
+        numbers = self.evaluation.metrics, self.evaluation.means.T, self.ranks.T
+        for name, mean, rank in zip(*numbers, strict=True):
+            columns |= {f"mean {name}": mean, f"rank {name}": rank}
         return table_of(columns | {"beats": self.beats.sum(axis=1)})
 
     @property
@@ -132,6 +133,8 @@ class SystemOrder(Finding):
                 f"at least {fewest} queries"
             )
             notes.append(self._decided)
+
+        # what the columns are
         notes.append(f"beats: how many systems each beats under {ALL_DCGS}")
         notes.append(f"means are over {number_of(len(self.evaluation.queries), 'queries', ',')}")
         return [*notes, *self.evaluation.notes]
@@ -195,6 +198,8 @@ def system_order(
         raise InputError(
             f"{judged.name}: an order under every DCG needs levels of grades: {LEVELS}"
         )
+
+    # the systems, the best under the first metric first
     by_name = as_metrics(metrics, judged, systems)
     evaluation = evaluate(judged, systems, by_name, **settings).ordered()
 
@@ -206,6 +211,7 @@ def system_order(
     ranked = {run.name: ranked_lists(judged, run, depth, ties) for run in systems}
     counts = np.array([_mean_counts(ranked[run], n_grades, depth) for run in evaluation.runs])
 
+    # the orders, and who beats whom
     columns = evaluation.means.T
     return SystemOrder(
         evaluation=evaluation,

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, Grades, InputError, multiset
 from dcglearn.logs.visibility import ONLY_STEPS
 from dcglearn.metrics.dcg import DCG, Utility
@@ -60,10 +61,13 @@ class Rankings:
     def __str__(self) -> str:
         if self.counts is None:
             orders = ", each beside the other orders of its grades" if self.reordered else ""
-            return f"all {self.n_lists:,} lists of {self.depth} grades{orders}"
+            return (
+                f"all {number_of(self.n_lists, 'lists', ',')} of "
+                f"{number_of(self.depth, 'grades')}{orders}"
+            )
         return (
-            f"all {self.n_lists:,} rankings of {sum(self.counts)} documents down to position "
-            f"{self.depth}"
+            f"all {number_of(self.n_lists, 'rankings', ',')} of "
+            f"{number_of(sum(self.counts), 'documents')} down to position {self.depth}"
         )
 
     def scaled(self, metric: AnyMetric, name: str) -> Utility:
@@ -165,6 +169,8 @@ def caveats(metrics: Sequence[AnyMetric], names: Sequence[str], rankings: Rankin
             "only full lists are compared: in shorter ones a result of negative gain is worse than "
             "none"
         )
+
+    # and lists of other lengths
     if any(dcg.power for dcg in dcgs):
         notes.append(
             "only lists of one length are compared: others a DCG that averages orders differently"
@@ -183,6 +189,8 @@ def common_rankings(
             f"metrics of different numbers of grades cannot be compared: {differing}; map the "
             "grades of the smaller scale to the larger one (DCG.map_grades)"
         )
+
+    # all lists of grades, or the orders of each
     depth, n_grades = max(metric.depth for metric in metrics), sizes[0]
     if documents is None:
         only_steps = any(ONLY_STEPS in note for metric in metrics for note in metric.notes)

@@ -54,8 +54,8 @@ def enumerated_regrets(
     by_a, by_b = blocks
     there = (_largest_regret(a, b, by_a[left], by_b[left], margin) for left in by_a)
     back = (_largest_regret(b, a, by_b[left], by_a[left], margin) for left in by_a)
-    first, second = (max(found, key=attrgetter("regret")) for found in (there, back))
-    return first, second
+    largest = partial(max, key=attrgetter("regret"))
+    return largest(there), largest(back)
 
 
 def _unsurpassed(a: Utility, b: Utility, lists: Grades) -> Grades:
@@ -99,6 +99,8 @@ def solved_regret(
     rows, low, high = _assignment(rankings)
     lead, loss = (np.stack([x.weights, -x.weights]).ravel() for x in (a, b))
     least = max(margin, RESOLUTION)
+
+    # the largest loss, where the lead is at least this
     with quiet_solver():
         solution = milp(
             loss,

@@ -34,7 +34,7 @@ def is_compatible(a: MetricLike, b: MetricLike) -> bool:
     """
     a, b = _dcgs(a, b)
     if a.n_grades != b.n_grades:
-        raise InputError(f"{a.n_grades} and {b.n_grades} grades cannot be compared")
+        raise InputError(f"scales of {a.n_grades} and {b.n_grades} grades cannot be compared")
     return all((np.diff(dcg.gains) > 0).all() for dcg in (a, b))
 
 

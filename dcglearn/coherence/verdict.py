@@ -89,6 +89,8 @@ class Coherence(Finding):
                 f"it is not proved whether {a} and {b} ever disagree {where}: the search ended "
                 f"before it found where (no loss exceeds {most:.3g} of a range); give it more time"
             )
+
+        # how much either loses by the choice of the other
         return (
             f"{a} and {b} disagree: a list that {a} prefers{by} can be worse under {b} "
             f"by {self.regret:.1%} of its range, and one that {b} prefers{by} can be worse under "

@@ -147,12 +147,11 @@ class DCGLearner(PairLearner):
         with opened(X, engine, as_is=as_is, **shape) as (far, log):
             options = with_llm_learned(options, log, as_is=as_is)
             if far is None:
-                self._take(fit_learner(log, options))
-                return self
-
-            # over a cluster
-            n_judgements = None if in_memory(X) else len(far.pairs)
-            self._take(finished(far.fit(prepared(options, log)), log, n_judgements))
+                fit = fit_learner(log, options)
+            else:
+                n_judgements = None if in_memory(X) else len(far.pairs)
+                fit = finished(far.fit(prepared(options, log)), log, n_judgements)
+            self._take(fit)
         return self
 
     @property

@@ -17,7 +17,7 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, known
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit import AnyFit, warn_of
-from dcglearn.learning.fit_utility import QPFit, fit_qp
+from dcglearn.learning.fit_qp import QPFit, fit_qp
 from dcglearn.learning.options import QPOptions
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.thinning import SAMPLE
@@ -122,11 +122,8 @@ class PairLearner(BaseEstimator):
     def _take(self, fit: AnyFit) -> None:
         """Set the results of the fit as attributes, and issue its warnings to the user of `fit`."""
         self.fit_ = fit
-
-        # a result that this fit does not have is no attribute
         for name in fit.results:
-            if getattr(fit, name) is not None:
-                setattr(self, f"{name}_", getattr(fit, name))
+            setattr(self, f"{name}_", getattr(fit, name))
         warn_of(fit, ConvergenceWarning, stacklevel=4)
 
 

@@ -24,6 +24,7 @@ from dcglearn.foundation.validation import (
     number_lists,
     one_of,
     query_labels,
+    refuse_where,
 )
 from dcglearn.metrics.names import ListMetric, MetricName
 from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_name
@@ -131,26 +132,22 @@ def _graded(grades: ArrayLike, negative: str) -> NDArray[Any]:
     one_of(negative, "negative", ("error", "zero"))
     table = number_lists(grades, "grades")
     if table.dtype.kind == "f":
-        unusable = ~np.isfinite(table)
-        if unusable.any():
-            place = first_place("grades", table, unusable)
-            raise InputError(f"{place} is not a grade; -1 stands for one that is not known")
+        not_known = "is not a grade; -1 stands for one that is not known"
+        refuse_where(~np.isfinite(table), table, "grades", not_known)
         if (table == np.floor(table)).all():
             table = table.astype(np.int64)
 
-    # below 0, two marks
+    # all below 0 as 0, or nothing is below 0
     if negative == "zero":
         return np.maximum(table, 0)
     if table.min(initial=0) >= 0:
         return table
+
+    # no other numbers below 0
     absent = table == EMPTY
     unusable = (table < 0) & ~np.isin(table, (UNKNOWN, EMPTY))
-    if unusable.any():
-        place = first_place("grades", table, unusable)
-        raise InputError(
-            f"{place} is below 0, where -1 is a grade that is not known and -2 no document; "
-            f"{NEGATIVE}"
-        )
+    below = f"is below 0, where -1 is a grade that is not known and -2 no document; {NEGATIVE}"
+    refuse_where(unusable, table, "grades", below)
 
     # empty places stand at the end of a row
     if table.ndim == 2:
@@ -175,6 +172,8 @@ def _read(metrics: MetricsLike, table: NDArray[Any], longest: int) -> dict[str, 
     own = [one.n_grades for one in parsed.values() if not isinstance(one, MetricName)]
     has_levels = table.dtype.kind in "iu" and top < MAX_GRADES
     grading = Grading(max(own, default=int(top) + 1) if has_levels else None, float(top), LEVELS)
+
+    # metrics, with a gain of each grade
     read = {}
     for name, metric in parsed.items():
         with errors_in(name):

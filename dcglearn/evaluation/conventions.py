@@ -82,11 +82,15 @@ def defined_values(
     base = [next(iter(kind)) for kind in kinds]
     if own.plain:
         base[3] = NO_IDEAL
+
+    # those with the fewest changes first
     for definition in sorted(product(*kinds), key=lambda its: sum(map(ne, its, base))):
         pairs = zip(definition, base, strict=True)
         changes = [f"{new} in place of {old}" for new, old in pairs if new != old]
         if len(changes) > MOST_CHANGES:
             return
+
+        # the values over the ideal ones
         *curve, ideal, empty, order, factor = definition
         best = found.get((*curve, ideal), np.ones(1))
         value = normalised_values(found[*curve, order], best, OF_EMPTY[empty])

@@ -50,11 +50,13 @@ class ExplainedValues(Finding):
     def sentence(self) -> str:
         """How many values agree, and with which convention all do."""
         values = number_of(self.n, "values")
-        agreeing = f"{self.n_agreeing} of {values} agree with {self.metric} to {self.tolerance:.1g}"
+        agreeing = (
+            f"{self.metric} agrees with {self.n_agreeing} of {values} to {self.tolerance:.1g}"
+        )
         if self.n_agreeing == self.n:
             return agreeing
         if self.explained:
-            return f"{agreeing}, but all agree with {self.changes[0]}"
+            return f"{agreeing}, but with all by {self.changes[0]}"
         return f"{agreeing}; no change of conventions that was tried explains the others"
 
 
@@ -109,6 +111,8 @@ def explain_values(
     judged, systems = read_both(judgements, runs)
     evaluation = evaluate(judged, systems, metric)
     metrics = as_metrics(metric, judged, systems)
+
+    # one run and one DCG
     (name, own), *others = metrics.items()
     if others or systems[1:] or not isinstance(own, DCG):
         names = listed([*evaluation.runs, *metrics])
@@ -118,8 +122,8 @@ def explain_values(
     from dcglearn.evaluation.other_values import read_values
 
     found, notes = (values, []) if function else read_values(values, evaluation)
-    rows = [row for row, query in enumerate(evaluation.queries) if query in found]
-    queries = [evaluation.queries[row] for row in rows]
+    queries = [query for query in evaluation.queries if query in found]
+    rows = np.isin(evaluation.queries, queries)
     there = np.array([found[query] for query in queries])
     ours = np.nan_to_num(evaluation.values[0, 0, rows])
 
@@ -138,6 +142,8 @@ def explain_values(
             fit = int(agrees(here[rows]).sum()), -len(changes)
             if fit > best:
                 best, nearest = fit, {}
+
+            # of equal ones all are named
             if changes and fit == best:
                 nearest[", and ".join(changes)] = here[rows]
 
@@ -147,6 +153,8 @@ def explain_values(
         q = int(np.nan_to_num(abs(here - there)).argmax())
         furthest = {"query": queries[q], "there": there[q], "here": here[q]}
         table.append({"convention": words, "agreeing": int(agrees(here).sum()), **furthest})
+
+    # whether any definition agrees with all
     return ExplainedValues(
         n=len(queries),
         n_agreeing=n_ours,

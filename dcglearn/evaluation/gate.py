@@ -17,8 +17,9 @@ UNMEASURED = (
 """Why a topic does not count."""
 
 
-STATUS = {"pass": 0, "fail": 1, "unknown": 3}
-"""Exit statuses of the answers of a gate; 2 is bad input."""
+STATUS = {"fail": 1, "unknown": 3, "pass": 0}
+"""Exit statuses of a gate's answers; 2 is bad input. Of several runs, the answer is the first of
+these that one of them has."""
 
 POWER = 0.8
 """Probability with which a detectable difference is shown."""
@@ -63,8 +64,7 @@ class Gate(Finding):
 
         It is "fail" if one fails, else "unknown" if one is unknown, else "pass".
         """
-        answers = self.table["verdict"].to_list()
-        return next(answer for answer in ("fail", "unknown", "pass") if answer in answers)
+        return next(answer for answer in STATUS if answer in self.table["verdict"])
 
     @property
     def passed(self) -> bool:
@@ -77,11 +77,6 @@ class Gate(Finding):
         return STATUS[self.answer]
 
     @property
-    def error(self) -> float:
-        """Most probable error of a decision at a true difference of `min_difference`."""
-        return (1 - self.level) / 2
-
-    @property
     def sentence(self) -> str:
         """The answer, and why: the reason of the run that decides it."""
         deciding = self.table.filter(verdict=self.answer).sort("difference", maintain_order=True)
@@ -92,11 +87,19 @@ class Gate(Finding):
     @property
     def notes(self) -> list[str]:
         """The rule with its error rate, and topics that do not count."""
-        notes, table = [self._rule], self.table
+        table, margin = self.table, f"{self.min_difference:.4g}"
+        above = ", passes only if it is shown to be above" * (self.rule == "non-inferior")
+        notes = [
+            f"rule {self.rule}, one-sided: a run fails if its difference is shown to be below "
+            f"{margin}{above}, by Student's t and by the exact test of signs; at a true difference "
+            f"of {margin} this happens with a probability of at most {(1 - self.level) / 2:.2g}"
+        ]
+
+        # people, and topics that do not count
         if self.at_least is not None:
             notes.append(
-                f"it also takes at least {self.at_least:g} of 100 people who see a difference, by "
-                "the lower end of the interval"
+                f"of 100 people who see a difference, {self.at_least:g} also have to take the run: "
+                "it fails if their whole interval lies below, and is unknown if a part does"
             )
         if (table["n_shared"] < table["n_topics"]).any():
             notes.append("topics that are not in both runs count as 0 for the run without them")
@@ -118,21 +121,9 @@ class Gate(Finding):
             f"{self.min_difference:.4g}, {counted})"
         )
 
-    @property
-    def _rule(self) -> str:
-        """The rule, with its error rate."""
-        margin = f"{self.min_difference:.4g}"
-        above = ", passes only if it is shown to be above" * (self.rule == "non-inferior")
-        return (
-            f"rule {self.rule}, one-sided: a run fails if its difference is shown to be below "
-            f"{margin}{above}, by Student's t and by the exact test of signs; at a true difference "
-            f"of {margin} this happens with a probability of at most {self.error:.2g}"
-        )
-
-    @property
-    def extra_values(self) -> Fields:
-        """The answer, and whether all runs pass."""
-        return {"answer": self.answer, "passed": self.passed}
+    def to_dict(self) -> Fields:
+        """Return the result as plain values, with the answer and whether all runs pass."""
+        return super().to_dict() | {"answer": self.answer, "passed": self.passed}
 
     def to_junit(self) -> str:
         """Return the decision as a JUnit report: a test case for each run and measure.
@@ -186,7 +177,9 @@ def gated(
             "the rule non-inferior needs a margin: give the largest loss that is tolerable, as "
             "min_difference=-0.01 (--min-difference -0.01)"
         )
-    margin = 0.0 if min_difference is None else float(min_difference)
+
+    # the margin, and the fewest people
+    margin = float(min_difference or 0.0)
     if not abs(margin) < float("inf"):
         raise InputError(f"min_difference={margin!r} must be a finite number, such as -0.005")
     if at_least is not None:
@@ -201,13 +194,15 @@ def gated(
         facts["detectable"] = detectable_difference(row["spread"], row["n_topics"], level)
         verdict, reason = _decided(facts, level, margin, rule)
 
-        # whether people would take it
-        if verdict == "pass" and at_least is not None and (people or 0.0) < at_least:
-            verdict = "fail"
-            reason = f"too few people are shown to take {row['run']} rather than {row['baseline']}"
-        facts |= {"verdict": verdict, "reason": reason}
-        verdicts.append({name: facts[name] for name in COLUMNS})
-    return Gate(table_of(verdicts), margin, rule, level, at_least)
+        # whether people would take it, where the metric knows its judges
+        if verdict == "pass" and at_least is not None and row.get("people_decided") is not None:
+            of_100 = f"{at_least:g} of 100 people take {row['run']} rather than {row['baseline']}"
+            if (row["people_decided_high"] or 100) < at_least:
+                verdict, reason = "fail", f"fewer than {of_100}"
+            elif (people or 0) < at_least:
+                verdict, reason = "unknown", f"nobody can say whether {of_100}"
+        verdicts.append(facts | {"verdict": verdict, "reason": reason})
+    return Gate(table_of(verdicts).select(COLUMNS), margin, rule, level, at_least)
 
 
 def _refuse_absence(row: Fields) -> None:
@@ -218,8 +213,8 @@ def _refuse_absence(row: Fields) -> None:
     n, fewer = min((row["n_run"], row["run"]), (row["n_baseline"], row["baseline"]))
     raise InputError(
         one_line(f"{fewer} has {n} of the {n_either} judged topics") + ": it did not run as it "
-        "should, so the gate decides nothing; run it again, or compare the topics of both by "
-        'missing="skip"'
+        "should, so the gate decides nothing; run it again, or compare the topics of both, "
+        'missing="skip" in Python'
     )
 
 
@@ -276,9 +271,9 @@ def _why_unknown(facts: Fields, level: float) -> str:
     n = facts["n_measured"]
     if not n:
         return (
-            f"{one_line(facts['measure'])} measures nothing of {pair}: in each of the "
-            f"{facts['n_topics']} topics {UNMEASURED}; check the grades of the judgements, and "
-            "whether runs and judgements name the same documents"
+            f"{one_line(facts['measure'])} measures nothing of {pair} in "
+            f"{number_of(facts['n_topics'], 'topics')}: {UNMEASURED}; check the grades of the "
+            "judgements, and whether runs and judgements name the same documents"
         )
 
     # topics whose differences could all have one sign by chance

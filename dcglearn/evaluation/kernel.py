@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,13 +27,11 @@ from dcglearn.foundation.validation import (
 )
 from dcglearn.logs.unique_rows import places
 from dcglearn.metrics.dcg import DCG, largest_sums, normalised_values
-from dcglearn.metrics.list_utility import ListUtility
 from dcglearn.metrics.names import ListMetric, MetricName
 from dcglearn.metrics.reading import SCORING, read_metric
 from dcglearn.metrics.textbook import textbook_discounts
 
-Ties = Literal["docno-desc", "stable", "average"]
-TIES: tuple[str, ...] = get_args(Ties)
+TIES = ("docno-desc", "stable", "average")
 """How documents of equal score are ranked.
 
 By descending name, as in trec_eval; in the order in which they are given, as in LightGBM and
@@ -72,7 +70,7 @@ def at_grades(metric: ListMetric | MetricName, grading: Grading, depth: int) -> 
     if grading.n_grades is None and linear:
         discounts = textbook_discounts(linear.discount, linear.deep(depth))
         return OfNumbers(np.array([0.0, grading.top]), discounts)
-    if grading.n_grades is None and not isinstance(metric, OfNumbers):
+    if grading.n_grades is None:
         raise InputError(
             f"needs levels, whole grades from 0 to {MAX_GRADES - 1}, and these are other numbers: "
             f"{grading.remedy}; nDCG takes any number as the gain"
@@ -135,28 +133,29 @@ class Lists:
             return self.judged.values(metric)
         if isinstance(metric, DCG):
             sums = self.sums(gains_of(metric, self.grades, unjudged), metric.discounts)
-            if metric.power == 0:
-                return sums
             n = np.minimum(np.diff(self.offsets), metric.depth)
             return sums * np.maximum(n, 1.0) ** -metric.power
 
         # gains of a utility that is no sum cannot be shared
-        grades = graded(metric, self.grades, unjudged)
+        grade = metric.n_grades - 1 if unjudged == "best" else 0
+        grades = np.where(self.grades == UNKNOWN, grade, self.grades)
         mixed = self.same[1:] & (grades[1:] != grades[:-1])
         if self.ties == "average" and mixed.any():
             raise InputError(
                 "not a DCG, so documents of equal score cannot share gains, and some are tied: "
                 'give ties="stable"'
             )
+
+        # value them query by query
         values = np.zeros(len(self.offsets) - 1)
         for queries, _, _, table in _tables(self.offsets, grades, EMPTY):
             values[queries] = metric.score(table.astype(np.int8))
         return values
 
-    def ideals(self, metric: ListMetric, unjudged: str | float) -> Floats:
-        """Return the largest value of a ranking of each list's own documents, shape (Q,)."""
+    def ideals(self, metrics: Mapping[Any, ListMetric], unjudged: str | float) -> dict[Any, Floats]:
+        """Return what `ideals` does, of rankings of each list's own documents."""
         own, rule = (self.judged, "worst") if unjudged == "drop" else (self, unjudged)
-        return ideals([metric], own.offsets, own.grades, rule)[0]
+        return ideals(metrics, own.offsets, own.grades, rule)
 
     def sums(self, gains: Floats, discounts: Floats) -> Floats:
         """Return sums of gains times discounts, (K,) or C columns of them, shape (Q,) or (Q, C)."""
@@ -194,23 +193,18 @@ def gain_of_unjudged(metric: ListMetric, unjudged: str | float) -> float:
     return float(own[unjudged] if isinstance(unjudged, str) else unjudged)
 
 
-def graded(metric: ListUtility, grades: Integers, unjudged: str | float) -> Integers:
-    """Return grades with that of unjudged documents, the best or the worst."""
-    grade = metric.n_grades - 1 if unjudged == "best" else 0
-    return np.where(grades == UNKNOWN, grade, grades)
-
-
 def _tables(
-    offsets: Integers, values: Any, filler: float = np.nan
+    offsets: Integers, values: Any, filler: float = np.nan, width: int = 0
 ) -> Iterator[tuple[Integers, slice | Integers, slice | Flags, Any]]:
     """Yield queries of similar size with their values, a row each, `filler` behind the last.
 
-    Between them are the places of the values, and the cells that hold them: what is found for cells
-    goes back by ``flat[at] = table[present].ravel()``.
+    Rows have `width` cells or more. Between queries and values are the places of the values, and
+    the cells that hold them: what is found for cells goes back by ``flat[at] =
+    table[present].ravel()``.
     """
     sizes = np.diff(offsets)
-    for queries in similar_sizes(sizes):
-        shape = len(queries), int(sizes[queries].max())
+    for queries in similar_sizes(np.maximum(sizes, width) * (sizes > 0)):
+        shape = len(queries), max(int(sizes[queries].max()), width)
         together = slice(offsets[queries[0]], offsets[queries[-1] + 1])
         if sizes[queries].min() == shape[1] and values[together].size == shape[0] * shape[1]:
             yield queries, together, slice(None), values[together].reshape(shape)
@@ -271,54 +265,45 @@ def ranked(
 
 
 def ideals(
-    metrics: Sequence[ListMetric],
+    metrics: Mapping[Any, ListMetric],
     offsets: Integers,
     grades: Any,
     unjudged: str | float = "worst",
     *,
     filled: bool = False,
-) -> list[Floats]:
-    """Return the largest value of a ranking of each query's documents, shape (Q,), by DCG.
+) -> dict[Any, Floats]:
+    """Return the largest value of a ranking of each query's documents, shape (Q,), by DCG's key.
 
     Harmful documents are left out. If `filled`, unjudged documents that gain something fill the
     positions for which there is no other.
     """
-    found = [np.zeros(len(offsets) - 1) for _ in metrics]
-    depth = max((metric.depth for metric in metrics), default=1)
+    found = {name: np.zeros(len(offsets) - 1) for name in metrics}
+    if not metrics:
+        return found
+
+    # how deep rankings are looked at, and which metrics fill them
+    depth = max(metric.depth for metric in metrics.values())
+    gainful = {m for m, metric in metrics.items() if gain_of_unjudged(metric, unjudged) > 0}
+    fills = gainful if filled else ()
     narrow = np.int16 if grades.dtype.kind == "i" and grades.max(initial=0) < 2**15 else np.float64
-    for queries, _, _, table in _tables(offsets, grades, EMPTY):
+    for queries, _, _, table in _tables(offsets, grades, EMPTY, depth * bool(fills)):
         # the best grades, which are best for all gains that rise with the grade
         falling = -table.astype(narrow)
         if table.shape[1] > depth:
             falling.partition(depth - 1, axis=1)
         by_grade = -np.sort(falling[:, :depth], axis=1)
 
-        for values, metric in zip(found, metrics, strict=True):
+        for name, metric in metrics.items():
             rises = unjudged == "worst" and (np.diff(metric.gains) >= 0).all()
             own = by_grade if rises and metric.discounts.min() >= 0 else table
 
             # unjudged documents where there is no other
-            filler = max(gain_of_unjudged(metric, unjudged), 0.0) if filled else 0.0
-            if filler:
+            if name in fills:
                 is_free = (own == EMPTY) & (np.arange(own.shape[1]) < metric.depth)
                 own = np.where(is_free, UNKNOWN, own)
             gains = gains_of(metric, own, unjudged)
-            values[queries] = _filled_sums(gains, metric.discounts, filler)
+            found[name][queries] = largest_sums(gains, metric.discounts)
     return found
-
-
-def _filled_sums(gains: Floats, discounts: Floats, filler: float) -> Floats:
-    """Return the largest sums where the positions that are left gain `filler`, shape (n,)."""
-    falls = -np.sort(np.minimum(-discounts, 0.0))
-    more = -np.sort(-np.maximum(gains, 0.0), axis=1)[:, : len(falls)] - filler
-
-    # what gains more stands first, what gains less last
-    width = more.shape[1]
-    first, last = falls[:width], falls[len(falls) - width :]
-    total = np.maximum(more, 0.0) @ first + np.minimum(more, 0.0) @ last + filler * falls.sum()
-
-    # harm stands at negative discounts
-    return total + largest_sums(np.minimum(gains, 0.0), discounts)
 
 
 def values_by_query(
@@ -338,8 +323,7 @@ def values_by_query(
     """
     depth = max(metric.depth for metric in metrics.values())
     lists = ranked(offsets, scores, grades.take, depth, ties)
-    best = ideals([metrics[name] for name in divided], offsets, grades)
-    tops, values = dict(zip(divided, best, strict=True)), {}
+    tops, values = ideals({name: metrics[name] for name in divided}, offsets, grades), {}
     for name, metric in metrics.items():
         with errors_in(name):
             value = lists.values(metric)

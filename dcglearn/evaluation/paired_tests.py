@@ -21,12 +21,14 @@ def plain_tests(values: Floats, level: float, n_resamples: int, random_state: in
     query, and the values of the run.
     """
     differences = values[0, ~np.isnan(values[0])]
+    n, mean = len(differences), float(differences.mean())
+    spread = float(differences.std(ddof=1)) if n > 1 else 0.0
     return {
         "mean": float(np.nanmean(values[1])),
-        "difference": float(differences.mean()),
-        **interval_of_mean(differences, level),
+        "difference": mean,
+        **student_test(mean, spread / n**0.5, n, level),
         "p_permutation": sign_flip_p(differences, n_resamples, random_state),
-        "spread": float(differences.std(ddof=1)) if len(differences) > 1 else 0.0,
+        "spread": spread,
     }
 
 
@@ -41,16 +43,6 @@ def powered_tests(values: Floats, by_machine: Floats, level: float, topics: str)
     )
     spread = difference.error * difference.n**0.5
     return {"mean": of_run.mean, **difference.tests(level), "spread": spread}
-
-
-def interval_of_mean(differences: Floats, level: float) -> Fields:
-    """Return the t interval of the mean of paired differences, shape (n,), and its p-value.
-
-    They are None where there are fewer than three differences, or all are equal.
-    """
-    n = len(differences)
-    error = float(differences.std(ddof=1)) / n**0.5 if n > 1 else 0.0
-    return student_test(float(differences.mean()), error, n, level)
 
 
 def corrected(values: Floats, correction: str) -> Floats:

@@ -35,9 +35,10 @@ def drawn_metrics(metric: DCG, most: int | None = None) -> list[DCG]:
     draws = judges_of(metric).draws
     if draws is None:
         return []
-    rows = draws.rows(most or len(draws))
-    gains, discounts, powers = draws.gains, draws.discounts, draws.powers
-    return [DCG(gains[row], discounts[row], power=powers[row]) for row in rows]
+    return [
+        DCG(draws.gains[row], draws.discounts[row], power=draws.powers[row])
+        for row in draws.rows(most or len(draws))
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,18 +120,20 @@ class People(Finding):
             if examples:
                 yield f"queries where most would take {name}: {', '.join(examples)}"
 
-        # the ceiling, and what lies beyond the log
+        # the ceiling, and what is not judged
         yield f"two of these people would agree on {row['agree']:.0f} of 100 queries"
         if row["judged"] < 1:
             yield (
                 f"{1 - row['judged']:.1%} of the documents shown are not judged: what they count "
                 "as decides what people are said to take"
             )
+
+        # what lies beyond the log
         if row["beyond"]:
             yield (
-                f"{row['beyond']} of {number_of(row['n_queries'], 'queries')} lie beyond what was "
-                "judged (a grade that never occurred, or a larger difference than any): there the "
-                "shares are extrapolated"
+                f"beyond what was judged (a grade that never occurred, or a larger difference than "
+                f"any): {row['beyond']} of {number_of(row['n_queries'], 'queries')}, whose shares "
+                "are extrapolated"
             )
 
     @property

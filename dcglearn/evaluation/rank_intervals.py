@@ -73,7 +73,7 @@ class Ranks(Finding):
         for measure, n_draws in self.n_draws.items():
             notes.append(
                 f"ranks under {measure} hold under all but {(1 - self.level) / 2:.1%} of "
-                f"{n_draws} metrics drawn from what its log allows"
+                f"{number_of(n_draws, 'metrics')} drawn from what its log allows"
             )
 
         # too few queries
@@ -103,7 +103,7 @@ def _span(ends: Sequence[Any]) -> str:
 
 def ranks_of(
     evaluation: Evaluation,
-    drawn: Callable[[Mapping[str, DCG]], Evaluation],
+    drawn: Callable[[Sequence[DCG]], Evaluation],
     level: float,
     n_flips: int,
     random_state: int,
@@ -121,7 +121,7 @@ def ranks_of(
         values = evaluation.filled[None, :, m]
         metrics = drawn_metrics(known[m], N_DRAWS) if m in known else []
         if metrics:
-            of_draws = drawn({str(i): metric for i, metric in enumerate(metrics)}).filled
+            of_draws = drawn(metrics).filled
             values = np.concatenate([values, of_draws.swapaxes(0, 1)])
             n_draws[measure] = len(metrics)
 

@@ -42,6 +42,8 @@ def ranked_lists(
     # rank, and look up the grades of the first documents only
     documents = run.frame.select("query", "document")
     scores = run.frame["score"].cast(pl.Float32).cast(pl.Float64).to_numpy()[lines]
+
+    # with numbers in the order of the names
     lists = ranked(
         offsets,
         scores,

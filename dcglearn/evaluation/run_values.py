@@ -9,24 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, TypedDict
 
 import numpy as np
 
-from dcglearn.evaluation.kernel import (
-    Grading,
-    Lists,
-    OfNumbers,
-    any_in,
-    at_grades,
-    gains_of,
-    ideals,
-)
+from dcglearn.evaluation.kernel import Grading, Lists, any_in, at_grades, gains_of, ideals
 from dcglearn.evaluation.other_measures import measured_elsewhere
 from dcglearn.evaluation.ranked import judged_documents, ranked_lists
 from dcglearn.evaluation.unjudged import Unjudged
 from dcglearn.foundation.finding import Cells, Finding, cells_of
-from dcglearn.foundation.plain_text import nearest, number_of
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import (
     Fields,
     Flags,
@@ -37,7 +29,6 @@ from dcglearn.foundation.validation import (
     errors_in,
     listed,
     one_of,
-    whole_number,
 )
 from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.names import ListMetric, MetricName, is_metric_name
@@ -47,9 +38,6 @@ from dcglearn.metrics.scales import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.reading.judgements import Duplicates, Judgements, JudgementsLike
 from dcglearn.reading.runs import Run, RunsLike, read_both
-
-Ideal = Literal["judgements", "list"]
-Missing = Literal["zero", "skip"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -166,10 +154,8 @@ class Evaluation(Finding):
         # a row for each query that counts
         names = np.meshgrid(self.runs, self.metrics, (*self.queries, "all"), indexing="ij")
         columns |= zip(("run", "measure", "query_id"), names, strict=True)
-        frame = pl.DataFrame({name: cells.ravel() for name, cells in columns.items()})
-        counted = frame.filter(pl.col("value").is_not_nan()).with_columns(
-            pl.col("^(least|most)$").fill_nan(None)
-        )
+        cells = {name: column.ravel() for name, column in columns.items()}
+        counted = pl.DataFrame(cells, nan_to_null=True).drop_nulls("value")
         return counted.select("run", "query_id", "measure", "^(value|least|most)$")
 
     def ordered(self) -> Evaluation:
@@ -219,8 +205,8 @@ class Evaluation(Finding):
             label = f"{name} (measure)" if name in columns else name
             columns[label] = self.means[:, m]
             if self.bounds is not None:
-                for i, end in enumerate(("least", "most")):
-                    columns[f"{end} of {label}"] = self.mean_bounds[:, m, i]
+                least, most = self.mean_bounds[:, m].T
+                columns |= {f"least of {label}": least, f"most of {label}": most}
                 columns[f"judged of {label}"] = 1 - self.unjudged[:, m]
         return pl.DataFrame(columns, nan_to_null=True)
 
@@ -279,7 +265,6 @@ class EvaluateOptions(TypedDict, total=False):
     empty: float
     duplicates: Duplicates
     bounds: bool
-    unseen: int
 
 
 def evaluate(
@@ -295,7 +280,6 @@ def evaluate(
     empty: float = 0.0,
     duplicates: Duplicates = "error",
     bounds: bool = False,
-    unseen: int = 0,
 ) -> Evaluation:
     """Evaluate runs under any number of metrics, sorting once.
 
@@ -349,9 +333,6 @@ def evaluate(
         Also find the least and the most that each value can be once all documents that the run
         shows are judged, exactly (`Evaluation.bounds`), with the ideal, which good documents raise.
         For RBP, the most less the value is its residual.
-    unseen : int
-        Number of documents of each query that no run shows and that may be judged too: bounds allow
-        for what they could add to the ideal.
 
     See Also
     --------
@@ -367,73 +348,78 @@ def evaluate(
     run   nDCG@10  exponential-log2@10
     mine   0.7967               0.7098
     """
-    _check_settings(unjudged, missing, ideal, ties, unseen, bounds=bounds)
+    _check_settings(unjudged, missing, ideal, ties, bounds=bounds)
     judged, systems = read_both(judgements, runs, duplicates=duplicates)
 
-    # our metrics, and those of ir_measures
+    # our metrics by number, and those of ir_measures by name
     by_name = as_metrics(metrics, judged, systems)
-    words, own = [*by_name], dict(enumerate(by_name.values()))
-    dcgs = {m: metric for m, metric in own.items() if not isinstance(metric, str)}
-    others = {words[m]: name for m, name in own.items() if isinstance(name, str)}
-    larger, n_grades = {}, judged.n_grades or 0
-    for m, metric in dcgs.items():
+    words = [*by_name]
+    own = {m: metric for m, metric in enumerate(by_name.values()) if not isinstance(metric, str)}
+    others = {name: metric for name, metric in by_name.items() if isinstance(metric, str)}
+
+    # metrics of other scales
+    n_grades = judged.n_grades or 0
+    for m, metric in own.items():
         _check_metric(words[m], metric, unjudged, judged, bounds=bounds)
-        if not isinstance(metric, OfNumbers) and metric.n_grades > max(n_grades, 2):
-            larger[words[m]] = metric.n_grades
-    warn_of_scale(larger, n_grades, judged.name, stacklevel=2)
+    sizes = {words[m]: metric.n_grades for m, metric in own.items() if n_grades}
+    larger = {name: size for name, size in sizes.items() if size > max(n_grades, 2)}
+    warn_of_scale(larger, n_grades, judged.name)
 
     # how deep lists are looked at
-    depth = max((metric.depth for metric in dcgs.values()), default=1)
+    depth = max((metric.depth for metric in own.values()), default=1)
     to_the_end = unjudged == "drop" or ties == "average" or ideal == "list"
     whole = to_the_end or others or bounds
 
-    # what values are divided by, and which queries have something to measure
+    # what values are divided by
     queries, offsets, grades = judged_documents(judged)
-    divided = [m for m, metric in dcgs.items() if normalise and not metric.plain]
-    shared = divided if ideal == "judgements" else []
-    best = ideals([dcgs[m] for m in shared], offsets, grades, unjudged, filled=unjudged != "best")
-    tops = dict(zip(shared, best, strict=True))
-    valued = {m: any_in(offsets, grades > 0) for m in own}
-    for m, metric in dcgs.items():
+    divided = {m: metric for m, metric in own.items() if normalise and not metric.plain}
+    best = {}
+    if ideal == "judgements":
+        best = ideals(divided, offsets, grades, unjudged, filled=unjudged != "best")
+
+    # which queries have something to measure
+    valued = dict.fromkeys(range(len(words)), any_in(offsets, grades > 0))
+    for m, metric in own.items():
         differs = gains_of(metric, grades) != metric.gains[0]
         valued[m] = any_in(offsets, differs & metric.discounts.any())
 
     # evaluate run by run
     lists: list[Lists] = []
-    known = {m: one for m, one in dcgs.items() if isinstance(one, DCG) and one.judges}
-    values = np.full((len(systems), len(own), len(queries)), np.nan)
+    known = {m: one for m, one in own.items() if isinstance(one, DCG) and one.judges}
+    values = np.full((len(systems), len(words), len(queries)), np.nan)
     measured, shares = np.zeros(values.shape, dtype=bool), np.zeros((2, *values.shape[:2]))
     for r, run in enumerate(systems):
         ranked = ranked_lists(judged, run, None if whole else depth, ties)
         has = np.diff(ranked.offsets) > 0
+        if bounds or known:  # else they would fill the memory
+            lists.append(ranked)
 
         # queries with something to measure, and shares of documents that are judged
-        for m in own:
-            looked_at = dcgs[m].depth if m in dcgs else None
+        for m, of_queries in valued.items():
+            looked_at = own[m].depth if m in own else None
             seen = ranked.any(ranked.grades >= 0, None if to_the_end else looked_at)
-            measured[r, m], shares[:, r, m] = valued[m] & seen, ranked.shares(looked_at)
+            measured[r, m], shares[:, r, m] = of_queries & seen, ranked.shares(looked_at)
 
         # values by our metrics
-        for m, metric in dcgs.items():
+        tops = best or ranked.ideals(divided, unjudged)
+        for m, metric in own.items():
             with errors_in(words[m]):
                 value = ranked.values(metric, unjudged)
             if m in divided:
-                top = tops[m] if m in tops else ranked.ideals(metric, unjudged)
-                value = normalised_values(value, top, empty)
+                value = normalised_values(value, tops[m], empty)
             values[r, m, has] = value[has]
-        if bounds or known:  # else they would fill the memory
-            lists.append(ranked)
 
     # measures of ir_measures
     if others:
         computed = measured_elsewhere(others, judged, systems, queries)
-        values[:, [m for m in own if m not in dcgs]] = computed
+        values[:, [name in others for name in words]] = computed
 
     # what the documents without a judgement leave open
     left = None
     if bounds:
-        left = Unjudged(systems, lists, offsets, grades, dcgs, divided, empty, unseen)
+        left = Unjudged(systems, lists, offsets, grades, own, divided, empty)
 
+    # values by run, metric and query, and what they rest on
     _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), words)
     return Evaluation(
         values,
@@ -474,17 +460,19 @@ def _check_metric(
     name: str, metric: ListMetric, unjudged: str | float, judged: Judgements, *, bounds: bool
 ) -> None:
     """Raise InputError if a metric has no gains for the judgements, or for these settings."""
-    is_dcg, of_numbers = isinstance(metric, DCG), isinstance(metric, OfNumbers)
-    if not is_dcg and not isinstance(unjudged, str):
-        remedy = "documents without a judgement count as worst or best, or are dropped"
-        raise InputError(f"{name} is not a DCG: {remedy}")
-    if bounds and not is_dcg:
-        raise InputError(f"{name} is not a DCG, and only a DCG has bounds")
+    # what only sums have
+    if not isinstance(metric, DCG) and (bounds or not isinstance(unjudged, str)):
+        raise InputError(
+            f"{name} is not a DCG, and only a DCG has bounds, or a gain of documents without a "
+            "judgement, which count as worst or best, or are dropped"
+        )
     if bounds and isinstance(metric, DCG) and metric.power:
         raise InputError(f"{name} averages, and only a DCG that adds up has bounds")
-    if bounds and of_numbers:
+
+    # a scale, and a gain of each of its grades
+    if bounds and judged.n_grades is None:
         raise InputError(f"{name}: bounds are over all grades of a scale: {LEVELS}")
-    if judged.n_grades is not None and not of_numbers and judged.n_grades > metric.n_grades:
+    if judged.n_grades is not None and judged.n_grades > metric.n_grades:
         raise InputError(
             f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of "
             f"{grades_of(metric.n_grades)}; map the grades of the judgements to its own "
@@ -493,24 +481,19 @@ def _check_metric(
 
 
 def _check_settings(
-    unjudged: str | float, missing: str, ideal: str, ties: str, unseen: int, *, bounds: bool
+    unjudged: str | float, missing: str, ideal: str, ties: str, *, bounds: bool
 ) -> None:
     # each by itself
-    if unjudged not in UNJUDGED and (isinstance(unjudged, str) or not np.isfinite(unjudged)):
-        near = nearest(unjudged, UNJUDGED) if isinstance(unjudged, str) else ""
-        raise InputError(
-            f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}{near}"
-        )
-    one_of(missing, "missing", get_args(Missing))
-    one_of(ideal, "ideal", get_args(Ideal))
+    if isinstance(unjudged, str) or not np.isfinite(unjudged):
+        one_of(unjudged, "unjudged", UNJUDGED, ", or a finite gain")
+    one_of(missing, "missing", ("zero", "skip"))
+    one_of(ideal, "ideal", ("judgements", "list"))
 
     # settings that do not go together
-    if whole_number(unseen, "unseen", 0, 100_000) and not bounds:
-        raise InputError("unseen documents count in bounds alone: give bounds=True too")
     if bounds and (unjudged, ideal, ties == "average") != ("worst", "judgements", False):
         raise InputError(
-            'bounds go with unjudged="worst", ideal="judgements" and one order of the documents '
-            '(ties="docno-desc" or "stable"): leave these settings out'
+            'bounds go with unjudged="worst", ideal="judgements" and one order of the '
+            'documents, ties="docno-desc" or "stable": leave these settings out'
         )
     if unjudged == "drop" and ties == "average":
         raise InputError(
@@ -546,10 +529,12 @@ def as_metrics(
         parsed = metric_or_name(word, accept=SCORING, name=called)
         label, depth = name, 1
         if isinstance(parsed, MetricName):
-            depth = parsed.depth or parsed.deep(longest_list(judgements, *runs))
+            depth = parsed.depth or longest_list(judgements, *runs)
             label = parsed.at(depth) if name == metric == word else name
         with errors_in(label):
             by_name[label] = at_grades(parsed, grading, depth)
+
+    # there must be one, and levels for those of ir_measures
     if not by_name:
         raise InputError("there is no metric to evaluate by")
     others = [name for name, metric in by_name.items() if isinstance(metric, str)]
@@ -567,5 +552,5 @@ def _is_ours(word: PathLike) -> bool:
 
 def longest_list(*tables: Run | Judgements) -> int:
     """Return the largest number of documents of a query."""
-    longest: list[Any] = [table.frame["query"].value_counts()["count"].max() for table in tables]
-    return max(int(n or 1) for n in longest)
+    longest: Any = [table.frame["query"].value_counts()["count"].max() or 1 for table in tables]
+    return max(longest)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from inspect import signature
 from itertools import product
-from typing import ClassVar, Literal, Unpack, get_args
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from dcglearn.evaluation.paired_tests import MAX_RESAMPLES, corrected, plain_tes
 from dcglearn.evaluation.people import People, shares_of_people
 from dcglearn.evaluation.rank_intervals import Ranks, ranks_of
 from dcglearn.evaluation.run_values import EvaluateOptions, Evaluation, evaluate
-from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
+from dcglearn.foundation.finding import Cells, Finding, cells_of, plain, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
@@ -35,15 +34,11 @@ from dcglearn.metrics.reading import MetricsLike, labelled
 from dcglearn.reading.judgements import JudgementsLike
 from dcglearn.reading.runs import RunsLike, read_both
 
-_LOG = logging.getLogger(__name__)
-
 SHOWN = (
     *("run", "measure", "mean", "difference", "low", "high", "p_t", "p_permutation"),
     *("p_corrected", "lambda", "worth", "least", "most", "judged"),
 )
 """Columns that are printed; the share judged beside bounds alone."""
-
-Topics = Literal["all", "these"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,8 +124,9 @@ class SystemComparison(Finding):
         lets a run pass that is shown not to be worse than that, fails one that is shown to be, and
         is else unknown. Both are unknown where fewer topics count than can decide (6 at the level
         .95: 2^-5 > .025), or the runs share no judged topic. With `at_least`, a run also passes
-        only if at least so many of 100 people who see a difference take it, by the lower end of
-        the interval.
+        only if at least so many of 100 people who see a difference take it, by the whole interval,
+        under each metric that knows its judges; it fails if the interval lies below, and is
+        unknown if it holds that number.
 
         What is shown is so by Student's t and by the exact test of sign flips, each one-sided: at
         a true difference of `min_difference` it is wrong with a probability of at most
@@ -172,8 +168,8 @@ class SystemComparison(Finding):
         if len(table) == 1:
             return clearest
         return (
-            f"{(table['p_corrected'] < most).sum()} of {len(table)} differences from "
-            f"{best['baseline']} are beyond chance; the clearest: {clearest}"
+            f"beyond chance: {(table['p_corrected'] < most).sum()} of {len(table)} differences "
+            f"from {best['baseline']}; the clearest: {clearest}"
         )
 
     @property
@@ -190,6 +186,8 @@ class SystemComparison(Finding):
             f"t; {test} test {how}; a difference is beyond chance if this p is below "
             f"{1 - self.level:.2g}"
         ]
+
+        # what people would take comes first
         if self.of_people is not None:
             notes = [self.of_people.sentence, *notes, *self.of_people.notes]
 
@@ -234,10 +232,9 @@ class SystemComparison(Finding):
         pictures = [{"title": title, "rows": rows}] if rows else []
         return pictures + ([] if self.of_people is None else self.of_people.pictures)
 
-    @property
-    def extra_values(self) -> Fields:
-        """The number of queries, and the shares of people."""
-        return {"n_queries": self.n_queries, "people": self.of_people}
+    def to_dict(self) -> Fields:
+        """Return the result as plain values, with the number of queries and people's shares."""
+        return super().to_dict() | {"n_queries": self.n_queries, "people": plain(self.of_people)}
 
 
 @spelled_out(EvaluateOptions, evaluate)
@@ -332,6 +329,8 @@ def compare_systems(
         if not kept.any():
             raise InputError("no query to compare: the runs have none in common")
         names = {"run": runs[r], "baseline": runs[b], "measure": evaluation.metrics[m]}
+
+        # its tests, and the numbers of queries
         if by_machine is None:
             tests = plain_tests(values, level, n_resamples, random_state)
         else:
@@ -339,7 +338,6 @@ def compare_systems(
         tests["p_corrected"] = tests["p_permutation" if machine is None else "p_t"]
         rows.append(names | tests | _facts(evaluation, m, r, b, kept))
         differences.append(values[0, kept] if by_machine is None else None)
-    _LOG.info("compared %d runs with %s", len(others), runs[b])
 
     # correct for the number of rows; tests that nobody has are null
     table = table_of(rows).cast({pl.Null: pl.Float64})
@@ -388,14 +386,15 @@ def _number_of_baseline(runs: Sequence[str], baseline: str | None) -> int:
     """Return which run the others are compared with; raise InputError if there are none."""
     if len(runs) < 2:
         raise InputError("a comparison needs two systems or more; give another run")
-    if baseline is not None and baseline not in runs:
-        raise InputError(f"baseline={baseline!r} is none of the runs {', '.join(runs)}")
-    return 0 if baseline is None else runs.index(baseline)
+    if baseline is None:
+        return 0
+    one_of(baseline, "baseline", runs)
+    return runs.index(baseline)
 
 
 def _compared_over(topics: str, machine: Evaluation | None) -> str:
     """Return of which queries a difference is, in words; "" without a machine."""
-    one_of(topics, "topics", get_args(Topics))
+    one_of(topics, "topics", ("all", "these"))
     if machine is not None:
         these = f"these {number_of(len(machine.queries), 'queries')}"
         return these if topics == "these" else "all queries there could be"
@@ -413,8 +412,8 @@ def _people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
     shared = [place.pop(query) for query in people if query in place]
     if len(shared) < len(people) or len(place) < 2:
         raise InputError(
-            f"the machine has judged {len(shared)} of the {len(people)} queries that people "
-            f"judged, and {len(place)} others: it must judge all queries of people, "
-            "which correct it, and two or more others, which it adds"
+            f"the machine has judged {len(shared)} of {number_of(len(people), 'queries')} that "
+            f"people judged, and {number_of(len(place), 'others')}: it must judge all queries of "
+            "people, which correct it, and two or more others, which it adds"
         )
     return [*shared, *place.values()]

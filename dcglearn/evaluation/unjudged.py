@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,8 +29,7 @@ class Unjudged:
 
     `lists` are the whole lists of the runs; metrics that are `divided` are so by the ideal, and
     have the value `empty` where that is 0. `grades`, shape (n,), are those of the judged documents,
-    of which query q has ``offsets[q]`` to ``offsets[q + 1]``; `unseen` is the number of further
-    documents of each query, which no run shows.
+    of which query q has ``offsets[q]`` to ``offsets[q + 1]``.
     """
 
     runs: Sequence[Run]
@@ -40,17 +39,12 @@ class Unjudged:
     metrics: Mapping[int, Any]
     divided: Collection[int]
     empty: float
-    unseen: int
 
-    @property
-    def notes(self) -> tuple[str, str]:
-        """What the least and the most are, and the share that is judged."""
-        further = f", and {self.unseen} more of each query," if self.unseen else ""
-        return (
-            f"least and most: what a value can be once all documents that the runs show{further} "
-            "are judged, whatever their grades",
-            "judged: the share of the positions looked at whose document is judged",
-        )
+    notes: ClassVar = (
+        "least and most: what a value can be once all documents that the runs show are judged, "
+        "whatever their grades",
+        "judged: the share of the positions looked at whose document is judged",
+    )
 
     def ends(self, m: int, run: int, baseline: int | None = None) -> Floats:
         """Return the least and the most of a run's values under metric m, shape (Q, 2).
@@ -66,11 +60,15 @@ class Unjudged:
         for r, sign in [(run, 1.0)] if baseline is None else [(run, 1.0), (baseline, -1.0)]:
             lists = self.lists[r]
             known += sign * lists.values(metric, 0.0)
+
+            # documents without a judgement, those below the depth without weight
             rows = lists.grades < 0
             columns = {"query": lists.query[rows]}
             columns["document"] = self.runs[r].frame["document"][lists.rows[rows]]
             columns["weight"] = sign * discounts[np.minimum(lists.rank[rows], metric.depth)]
             tables.append(pl.DataFrame(columns))
+
+        # those of a document that two lists show add up
         of_each = pl.concat(tables).group_by("query", "document", maintain_order=True)
         shown = of_each.sum().sort("query")
         starts = np.searchsorted(shown["query"].to_numpy(), np.arange(len(self.offsets)))
@@ -80,7 +78,7 @@ class Unjudged:
         empty = self.empty if baseline is None else 0.0
         places = zip(known, pairwise(starts), pairwise(self.offsets), strict=True)
         for of_known, of_shown, of_judged in places:
-            weights = np.append(shown["weight"][slice(*of_shown)], np.zeros(self.unseen))
+            weights = shown["weight"][slice(*of_shown)].to_numpy()
             counts = np.bincount(self.grades[slice(*of_judged)], minlength=metric.n_grades)
             query = OpenQuery(metric, of_known, weights, counts)
             ends.append(query.ratios(empty) if m in self.divided else query.sums())

@@ -29,6 +29,8 @@ def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
     averages, or it is plain and the tool normalises; `n_grades` is for a name.
     """
     name = os.fspath(metric) if isinstance(metric, (str, os.PathLike)) else type(metric).__name__
+
+    # gains times discounts
     dcg = read_metric(metric, n_grades)
     by_dcglearn = tool == "ir-measures"
     if isinstance(dcg, Utility) or (isinstance(dcg, ListUtility) and not by_dcglearn):
@@ -54,6 +56,8 @@ def carried(metric: MetricLike, tool: str, n_grades: int | None = None) -> DCG:
                 f"{tool} adds up, but this metric divides by the number of results to the power "
                 f"{dcg.power:g}; evaluate with dcglearn, or learn a sum (power=0)"
             )
+
+        # plain sums
         raise InputError(
             f"{tool} divides by the ideal, but values of this metric are plain, as those of RBP; "
             "to have them divided, export DCG(dcg.gains, dcg.discounts)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dcglearn.exports.programs import (
@@ -86,11 +86,6 @@ class Export(Finding):
         what = "this text" if self.settings is None else "these settings"
         return f"the metric as {self.target} takes it: {what}"
 
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """What is to be pasted, by the target."""
-        return {self.target: self.text}
-
 
 def target_of(word: str) -> str:
     """Return a target by name, with hyphens or underscores, or raise InputError."""
@@ -147,7 +142,7 @@ def list_of_targets() -> str:
     """Return a table of the targets and what each can hold."""
     return "\n".join(
         [
-            *aligned([(name, target.holds) for name, target in TARGETS.items()], 2),
+            *aligned([(name, target.holds) for name, target in TARGETS.items()]),
             f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate takes their "
             "results as a run",
         ]

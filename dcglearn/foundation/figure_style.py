@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.files import written_beside
@@ -44,22 +44,16 @@ PICTURES = (".png", ".pdf", ".svg")
 """Suffixes of the files of pictures."""
 
 
-def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
+def save_figure(figure: Figure, path: PathLike) -> None:
     """Write a figure beside `path` and rename it; the suffix is the format (png, pdf, svg).
 
     Raises InputError if the suffix is another, or the file cannot be written.
     """
     suffix_among(path, PICTURES, "pictures")
-    with written_beside(path, force=force) as temporary, print_style():
+    with written_beside(path) as temporary, print_style():
         figure.savefig(temporary)
         if temporary.suffix.lower() == ".svg":  # XML allows no control characters
             temporary.write_text(escaped(temporary.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def styles(n: int) -> Sequence[Fields]:
-    """Return looks of n lines, which differ as far as `LINE_STYLES` do."""
-    looks = [LINE_STYLES[i % len(LINE_STYLES)] for i in range(n)]
-    return [{"markersize": 4, "linewidth": 1.4, **look} for look in looks]
 
 
 @contextlib.contextmanager

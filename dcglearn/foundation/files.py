@@ -20,15 +20,14 @@ MARK = ".dcglearn-"
 
 
 @contextlib.contextmanager
-def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
+def written_beside(path: PathLike) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it takes the name `path` only if the block succeeds.
 
     An error, a full disk, an interrupt or a kill leaves what was at `path` before; a kill leaves a
     hidden folder too. Links are followed, and a file that is replaced keeps its mode. Raise
-    InputError if the folder does not exist or cannot be written, `path` is no file, or it exists
-    and `force` is false.
+    InputError if the folder does not exist or cannot be written, or `path` is no file.
     """
-    refuse_unwritable(path, force=force)
+    refuse_unwritable(path)
     target = Path(path).resolve()
     try:
         with tempfile.TemporaryDirectory(prefix=MARK, dir=target.parent) as folder:
@@ -49,40 +48,39 @@ def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
     _LOG.info("wrote %s", path)
 
 
-def refuse_unwritable(path: PathLike, *, force: bool) -> None:
+def refuse_unwritable(path: PathLike, *, force: bool = True) -> None:
     """Raise InputError if an output is no file, has no folder, or exists without `force`.
 
     `ROOM` bytes are written beside it on trial.
     """
-    # whether anything can be there
-    target = as_path(path)
+    target, is_there = as_path(path), False
     try:
-        is_there = bool(target.stat())
-    except (FileNotFoundError, NotADirectoryError):
-        is_there = False
-    except OSError as error:
-        raise InputError(f"{path}: cannot write there ({error.strerror})") from error
+        # what is there
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            is_there = bool(target.stat())
+        if is_there and not target.is_file():
+            raise InputError(f"{target} is a folder or a device; name a file")
+        if not target.parent.is_dir():
+            raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
+        if is_there and not force:
+            raise InputError(f"{target} exists; choose another name, or --force to replace it")
 
-    # what is there
-    if is_there and not target.is_file():
-        raise InputError(f"{target} is a folder or a device; name a file")
-    if not target.parent.is_dir():
-        raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
-    if is_there and not force:
-        raise InputError(f"{target} exists; choose another name, or --force to replace it")
-
-    # whether there is room
-    try:
+        # whether there is room
         with tempfile.TemporaryFile(dir=target.resolve().parent) as trial:
             trial.write(bytes(ROOM))
     except OSError as error:
         raise InputError(f"{path}: cannot write there ({error.strerror})") from error
 
 
-def write_json(path: PathLike, value: Fields, *, force: bool = True) -> None:
+def write_json(path: PathLike, value: Fields) -> None:
     """Write a JSON object, a line a key, beside `path` and rename it into place."""
     lines = [
         f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()
     ]
-    with written_beside(path, force=force) as temporary:
-        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def write_whole(path: PathLike, text: str) -> None:
+    """Write a text to a file in UTF-8, whole or not at all."""
+    with written_beside(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.files import write_whole
 from dcglearn.foundation.markup import Shown, rendered
-from dcglearn.foundation.plain_text import aligned, markdown, one_line, spreadsheet, whole
+from dcglearn.foundation.plain_text import (
+    aligned,
+    markdown,
+    markdown_table,
+    one_line,
+    spreadsheet,
+    whole,
+)
 from dcglearn.foundation.validation import Fields, PathLike, PolarsFrame, suffix_among
 
 Cells = list[list[str]]
@@ -28,6 +34,9 @@ class Finding(Shown):
 
     _formats: ClassVar[Mapping[str, str]] = {}
     """Format of the numbers of a column; ``.4f`` of all others that are not whole."""
+
+    _cell, _page = "foundation/cell.html", "foundation/page.html"
+    """Templates of a notebook's cell, and of a page."""
 
     _labels: ClassVar[Mapping[str, str]] = {}
     """Title of a column where it is not its name; columns with an empty title are not shown."""
@@ -70,27 +79,15 @@ class Finding(Shown):
         # the first column and further text name the interval, the number before it is the value
         first, *before, value = table.columns[: table.columns.index("low")]
         texts = [x for x in before if table.schema[x] == pl.String and self._labels.get(x) != ""]
-        numbers = table.select(first, *texts, value, "low", "high").drop_nulls().rows()
-        rows = [(", ".join(map(str, row[:-3])), *row[-3:]) for row in numbers]
+        names = pl.concat_str(first, *texts, separator=", ")
+        rows = table.select(names, value, "low", "high").drop_nulls().rows()
         title = self._labels.get(value, value.replace("_", " "))
         return [{"title": title, "rows": rows}] if rows else []
-
-    @property
-    def extra_values(self) -> Fields:
-        """Numbers that JSON has beside the fields."""
-        return {}
 
     @cached_property
     def cells(self) -> Cells:
         """The table as text: names of the columns, then a row each; ends of intervals together."""
         return cells_of(self.table, self._formats, self._labels)
-
-    @property
-    def n_names(self) -> int:
-        """Number of the first columns that hold no numbers, which stand flush left."""
-        columns = [*zip(*self.cells[1:], strict=True)]
-        numbers = [any(re.match(r"[-+]?\d", cell) for cell in cells) for cells in columns[1:]]
-        return 1 + [*numbers, True].index(True)
 
     @property
     def in_full(self) -> str:
@@ -103,48 +100,37 @@ class Finding(Shown):
         The table is a list of rows; fields of the result that are large are left out.
         """
         values = {"sentence": self.sentence, "notes": list(self.notes)}
-        values["table"] = plain(self.table.to_dicts())
-        return values | values_of(self) | plain(self.extra_values)
+        return values | {"table": plain(self.table.to_dicts())} | values_of(self)
 
     def to_markdown(self) -> str:
         """Return the finding in Markdown, in which names cannot become markup."""
-        parts = [markdown(whole(self.sentence))]
-        head, *rows = self.cells or [[]]
-        if rows:
-            table = [head, ["---"] * len(head), *rows]
-            lines = ["| " + " | ".join(map(markdown, row)) + " |" for row in table]
-            parts.append("\n".join(lines))
-        if self.notes:
-            parts.append("\n".join(f"- {markdown(whole(note))}" for note in self.notes))
-        return "\n\n".join(parts) + "\n"
+        return self._as_text(markdown, markdown_table) + "\n"
 
     def to_html(self) -> str:
         """Return one HTML document that needs no other file, no network and no script."""
-        return rendered("foundation/page.html", title=self.sentence, finding=self)
+        return rendered(self._page, shown=self)
 
-    def save(self, path: PathLike, *, force: bool = True) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the finding, whole or not at all, in the form that the path's suffix names.
 
-        Suffixes are .txt, .json, .md and .html, and .csv for the table alone. ``force=False``
-        refuses an existing file. Raises InputError if the suffix is another.
+        Suffixes are .txt, .json, .md and .html, and .csv for the table alone. Raises InputError if
+        the suffix is another.
         """
         form = FORMS[suffix_among(path, FORMS, "findings")]
-        with written_beside(path, force=force) as temporary:
-            temporary.write_text(form(self), encoding="utf-8")
+        write_whole(path, form(self))
 
     def __str__(self) -> str:
-        parts = [one_line(whole(self.sentence))]
-        if len(self.cells) > 1:
-            parts.append("\n".join(aligned(self.cells, self.n_names)))
-        if self.notes:
-            parts.append("\n".join(f"- {one_line(whole(note))}" for note in self.notes))
-        return "\n\n".join(parts)
+        return self._as_text(one_line, aligned)
+
+    def _as_text(self, words: Callable[[str], str], lines_of: Callable[[Cells], list[str]]) -> str:
+        """Return sentence, table and notes as text, by what escapes words and lays tables out."""
+        lines = [f"- {words(whole(note))}" for note in self.notes]
+        table = lines_of(self.cells) if len(self.cells) > 1 else []
+        parts = [words(whole(self.sentence))], table, lines
+        return "\n\n".join("\n".join(part) for part in parts if part)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {one_line(self.sentence)}>"
-
-    def _repr_html_(self) -> str:
-        return rendered("foundation/cell.html", finding=self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Write the finding as IPython shows it where there is no HTML."""
@@ -181,14 +167,13 @@ def cells_of(
     columns: list[list[str]] = []
     while names:
         name = names.pop(0)
-        label = labels.get(name, name.replace("_", " "))
-        cells = [_cell(value, formats.get(name, "")) for value in table[name]]
+        label, form = labels.get(name, name.replace("_", " ")), formats.get(name, "")
+        cells = [_cell(value, form) for value in table[name]]
 
         # the upper ends stand beside the lower ones
         upper = f"{name.removesuffix('low')}high"
         if name.endswith("low") and names[:1] == [upper]:
             names.pop(0)
-            form = formats.get(upper, formats.get(name, ""))
             ends = [_cell(value, form) for value in table[upper]]
             cells = [f"{a} to {b}" if a else "" for a, b in zip(cells, ends, strict=True)]
             label = labels.get(name, name.removesuffix("low").replace("_", " ") + "interval")
@@ -231,7 +216,7 @@ def plain(value: Any) -> Any:
 
     # collections and data classes
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(one) for key, one in value.items()}
     if is_dataclass(value):
         return values_of(value)
     if isinstance(value, Iterable):

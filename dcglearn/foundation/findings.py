@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dcglearn.foundation.finding import Finding, table_of
-from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import markdown, one_line, whole
 from dcglearn.foundation.validation import Fields, PolarsFrame
 
@@ -25,6 +24,8 @@ class Report(Finding):
     headings: Mapping[str, str] = field(default_factory=dict)
     printed: Sequence[str] = ()
 
+    _cell, _page = "foundation/report_cell.html", "foundation/report.html"
+
     def __getitem__(self, name: str) -> Finding:
         """Return one part."""
         return self.parts[name]
@@ -38,11 +39,6 @@ class Report(Finding):
     def lead(self) -> Finding:
         """The first part, which sums up the others."""
         return next(iter(self.shown.values()))
-
-    @property
-    def others(self) -> dict[str, Finding]:
-        """All parts but the first, by name."""
-        return dict([*self.shown.items()][1:])
 
     @property
     def sentence(self) -> str:
@@ -80,15 +76,8 @@ class Report(Finding):
             parts.append(f"## {markdown(self.heading(name))}\n\n{part.to_markdown()}")
         return "\n".join(parts)
 
-    def to_html(self) -> str:
-        """Return one HTML document that needs no other file, no network and no script."""
-        return rendered("foundation/report.html", title=self.title, report=self)
-
     def __str__(self) -> str:
         parts, lines = self.shown, [one_line(self.title)]
         for name in self.printed or parts:
             lines += [one_line(f"  {name}: {parts[name].sentence}")] if name in parts else []
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return rendered("foundation/report_cell.html", report=self)

@@ -23,15 +23,16 @@ def is_path(value: Any) -> bool:
 def expand_paths(paths: Paths) -> list[str]:
     """Return the files that paths, folders and patterns name, in order, each once.
 
-    Raise InputError if one of them names no file.
+    Hidden files are left out, and ``-``, standard input, stays. Raise InputError if a path names no
+    file.
     """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    files: list[str] = []
+    files: dict[str, str] = {}
     for path in (os.fspath(one) for one in several):
         # os.path answers False for names that are too long, where Path raises OSError
         if os.path.isdir(path):  # noqa: PTH112
             matches = sorted(str(match) for match in Path(path).rglob("*") if match.is_file())
-        elif os.path.exists(path):  # noqa: PTH110
+        elif path == "-" or os.path.exists(path):  # noqa: PTH110
             matches = [path]
         else:
             matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
@@ -41,8 +42,11 @@ def expand_paths(paths: Paths) -> list[str]:
                 f"{path} does not exist, is a folder without files, or a pattern of none; check "
                 "the name"
             )
-        files += matches
-    return list(dict.fromkeys(files))
+        for match in matches:
+            if not Path(match).name.startswith((".", "~$")):
+                # Path.resolve fails at a circle of links
+                files.setdefault(os.path.realpath(match), match)
+    return [*files.values()]
 
 
 def read_bytes(path: PathLike) -> bytes:

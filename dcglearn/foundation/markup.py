@@ -41,10 +41,13 @@ def rendered(template: str, **values: Any) -> str:
 class Shown:
     """Mixin of what notebooks show as pictures and a printed table."""
 
+    _cell = "foundation/notebook.html"
+    """Template of a notebook's cell."""
+
     @property
     def pictures(self) -> list[Fields]:
         """Arguments of each picture, as ``foundation/pictures.html`` takes them."""
         return []
 
     def _repr_html_(self) -> str:
-        return rendered("foundation/notebook.html", drawn=self.pictures, table=str(self))
+        return rendered(self._cell, shown=self)

@@ -27,6 +27,13 @@ def markdown(text: str) -> str:
     return "".join(f"\\{mark}" if mark in r"\`*_[]<>|#&~" else mark for mark in one_line(text))
 
 
+def markdown_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table's lines in Markdown; the first row holds the names of the columns."""
+    head, *others = rows
+    table = [head, ["---"] * len(head), *others]
+    return [f"| {' | '.join(map(markdown, row))} |" for row in table]
+
+
 def spreadsheet(frame: pl.DataFrame, separator: str = ",") -> str:
     """Return a table as CSV or TSV in which a text that looks like a formula gets an apostrophe."""
     import polars as pl
@@ -69,13 +76,18 @@ def percent(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
-def aligned(rows: Sequence[Sequence[str]], n_left: int = 1) -> list[str]:
-    """Return a table's lines: `n_left` columns flush left, the others right."""
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table's lines: names flush left; the first later column of numbers, and on, right.
+
+    The first row holds the names of the columns.
+    """
     columns = [[one_line(cell) for cell in column] for column in zip(*rows, strict=True)]
-    flush = []
-    for i, column in enumerate(columns):
+    flush: list[list[str]] = []
+    side = str.ljust
+    for column in columns:
+        if flush and any(re.match(r"[-+]?\d", cell) for cell in column[1:]):
+            side = str.rjust
         width = max(map(len, column))
-        side = str.ljust if i < n_left else str.rjust
         flush.append([side(cell, width) for cell in column])
     return ["  ".join(row).rstrip() for row in zip(*flush, strict=True)]
 

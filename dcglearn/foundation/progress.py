@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
-_STAGE: ContextVar[str | None] = ContextVar("stage", default="")
+_STAGE: ContextVar[str] = ContextVar("stage", default="")
 
 
 @contextlib.contextmanager
-def stage(name: str | None) -> Iterator[None]:
-    """Write the stage's name before the names of the bars within the block; None shows no bars."""
+def stage(name: str) -> Iterator[None]:
+    """Write the stage's name before the names of the bars within the block."""
     token = _STAGE.set(name)
     try:
         yield
@@ -29,7 +29,7 @@ def counted(items: Any, name: str, total: int | None = None) -> Any:
     from tqdm import tqdm
 
     size = len(items) if total is None else total
-    hidden = _STAGE.get() is None or threading.current_thread() is not threading.main_thread()
-    label = f"{_STAGE.get() or ''}: {name}".removeprefix(": ")
+    hidden = threading.current_thread() is not threading.main_thread()
+    label = f"{_STAGE.get()}: {name}".removeprefix(": ")
     # None hides it where standard error is no terminal
     return tqdm(items, label, size, leave=False, disable=hidden or not size or None)

@@ -22,10 +22,9 @@ def public_names(
     """
     with open(f"{file}i", encoding="utf-8") as opened:  # noqa: PTH123
         stub = opened.read()
-    lines = re.findall(r"(?m)^from (\S+) import (\w+) as \2$", stub)
-    sources = {name: source for source, name in lines}
-    # modules that are more than type checkers know of modules
-    sources |= dict.fromkeys(re.findall(r"(?m)^(\w+): _\w+$", stub), module)
+    # `name: _Type` is a module that is more than type checkers know of modules
+    lines = re.findall(r"(?m)^(?:from (\S+) import )?(\w+)(?: as \2|: _\w+)$", stub)
+    sources = {name: source or module for source, name in lines}
 
     def attribute(name: str) -> Any:
         source = sources.get(name)

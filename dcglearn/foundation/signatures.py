@@ -13,7 +13,7 @@ def spelled_out(options: type, source: Callable[..., Any] | None = None) -> Call
     Type checkers read them from ``Unpack``; `help` and notebooks read the signature. Defaults are
     those of `source`, which takes the same keywords; without one, None.
     """
-    known = inspect.signature(source).parameters if source else {}
+    defaults: dict[str, Any] = getattr(source, "__kwdefaults__", {})
 
     def decorate(function: F) -> F:
         own = inspect.signature(function)
@@ -22,9 +22,8 @@ def spelled_out(options: type, source: Callable[..., Any] | None = None) -> Call
         # keywords that it does not name itself, in the order of the keys
         for name in options.__annotations__:
             if name not in own.parameters:
-                default = known[name].default if name in known else None
-                keyword = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-                shown.append(keyword)
+                kind, default = inspect.Parameter.KEYWORD_ONLY, defaults.get(name)
+                shown.append(inspect.Parameter(name, kind, default=default))
         function.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
         return function
 

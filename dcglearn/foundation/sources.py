@@ -110,10 +110,9 @@ def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:
 
     They are decompressed and yielded one by one, so that the file may be larger than the memory.
     """
-    openers = {".gz": gzip.open, ".zst": zstd.open}
-    opener: Any = openers.get(Path(path).suffix.lower(), open)
+    packed: Any = {".gz": gzip, ".zst": zstd}
     try:
-        with opener(path, "rb") as file:
+        with packed.get(Path(path).suffix.lower(), io).open(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield number, line

@@ -2,9 +2,9 @@
 
 import contextlib
 import os
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from functools import cache, reduce
 from operator import add
 from typing import Any, TypeVar
@@ -17,24 +17,23 @@ CHUNK = 1 << 15
 MAX_CHUNKS = 16
 """Largest number of chunks of one sum, and of threads."""
 
-_LIMIT = threading.local()
+_LIMIT: ContextVar[int] = ContextVar("limit", default=MAX_CHUNKS)
 
 
 @contextlib.contextmanager
 def at_most(n_threads: int) -> Iterator[None]:
     """Limit the pools that are started in this thread to `n_threads` threads."""
-    before = getattr(_LIMIT, "most", MAX_CHUNKS)
-    _LIMIT.most = min(before, n_threads)
+    token = _LIMIT.set(min(_LIMIT.get(), n_threads))
     try:
         yield
     finally:
-        _LIMIT.most = before
+        _LIMIT.reset(token)
 
 
 def threads() -> int:
     """Return how many threads to use: one per processor of this process, at most `MAX_CHUNKS`."""
     n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(n, getattr(_LIMIT, "most", MAX_CHUNKS))
+    return min(n, _LIMIT.get())
 
 
 def in_chunks(part: Callable[[int, int, int], Result], n: int, n_chunks: int) -> list[Result]:

@@ -173,18 +173,14 @@ def graded_lists(
     # values
     if array.dtype.kind == "f":
         fraction = ~np.isfinite(array) | (array != np.floor(array))
-        if fraction.any():
-            raise InputError(
-                f"{first_place(name, array, fraction)} is not an integer grade; use -1 for no grade"
-            )
+        refuse_where(fraction, array, name, "is not an integer grade; use -1 for no grade")
 
-    top = MAX_GRADES if n_grades is None else n_grades
+    top, reason = n_grades, f"the scale has n_grades={n_grades}"
+    if top is None:
+        top, reason = MAX_GRADES, f"at most {MAX_GRADES} grades are supported"
     if array.min() < EMPTY or array.max() >= top:
-        place = first_place(name, array, (array < EMPTY) | (array >= top), "grade ")
-        reason = f"the scale has n_grades={n_grades}"
-        if n_grades is None:
-            reason = f"at most {MAX_GRADES} grades are supported"
-        raise InputError(f"{place} lies outside {EMPTY}..{top - 1}; {reason}")
+        problem = f"lies outside {EMPTY}..{top - 1}; {reason}"
+        refuse_where((array < EMPTY) | (array >= top), array, name, problem, "grade ")
 
     grades = array.astype(np.int8, copy=False)
     return grades if empty else filled(grades)
@@ -217,8 +213,7 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
         raise InputError(f"{name} must be numbers in {ndim} dimension(s): {error}") from error
     if array.ndim != ndim or array.size == 0:
         raise InputError(f"{name} has shape {array.shape}; expected {ndim} non-empty dimension(s)")
-    if not np.isfinite(array).all():
-        raise InputError(f"{first_place(name, array, ~np.isfinite(array))} is not a finite number")
+    refuse_where(~np.isfinite(array), array, name, "is not a finite number")
     return frozen(array)
 
 
@@ -230,13 +225,10 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
     array = np.array(values, dtype=np.float64) if n == 0 else finite_array(values, name, 1)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one value per pair, ({n},)")
-    if (np.abs(array) > LARGEST).any():
-        where = first_place(name, array, np.abs(array) > LARGEST)
-        raise InputError(f"{where} is beyond {LARGEST:g}; divide all of them by a common factor")
-    if positive and (array <= 0).any():
-        raise InputError(
-            f"{first_place(name, array, array <= 0)} is not positive; leave such pairs out"
-        )
+    beyond = f"is beyond {LARGEST:g}; divide all of them by a common factor"
+    refuse_where(np.abs(array) > LARGEST, array, name, beyond)
+    if positive:
+        refuse_where(array <= 0, array, name, "is not positive; leave such pairs out")
     return frozen(array)
 
 
@@ -289,7 +281,7 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
     """Return offsets, shape (m + 1,), and names, shape (m,), of queries with contiguous rows."""
     # rows at which a query begins
     labels = query_labels(qid, n)
-    starts = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), labels[1:] != labels[:-1]]))
+    starts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1])[:n])
     names = labels[starts]
 
     # no query may begin twice
@@ -390,6 +382,14 @@ def frozen(array: Any) -> Any:
     return array
 
 
+def refuse_where(
+    wrong: Flags, array: NDArray[Any], name: str, problem: str, noun: str = ""
+) -> None:
+    """Raise InputError with the `first_place` and the problem if any entry is wrong."""
+    if wrong.any():
+        raise InputError(f"{first_place(name, array, wrong, noun)} {problem}")
+
+
 def first_place(name: str, array: NDArray[Any], wrong: Flags, noun: str = "") -> str:
     """Return the place and value of the first wrong entry, as ``lists[3, 1]: grade 7``."""
     place = ", ".join(map(str, np.argwhere(wrong)[0]))
@@ -400,13 +400,8 @@ def first_place(name: str, array: NDArray[Any], wrong: Flags, noun: str = "") ->
 
 def is_frame(value: Any) -> bool:
     """Return whether a value is a table of polars, pandas, or another library of Arrow."""
-    if any(hasattr(value, name) for name in ("to_delayed", "dask", "__array_interface__")):
-        return False
-
-    if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__"):
-        return True
-    lazy = type(value).__module__.split(".")[0] == "polars" and hasattr(value, "collect")
-    return lazy or (hasattr(value, "columns") and hasattr(value, "itertuples"))
+    marks = ("__arrow_c_stream__", "__dataframe__", "itertuples", "collect_schema")
+    return not hasattr(value, "to_delayed") and any(hasattr(value, name) for name in marks)
 
 
 def is_records(value: Any) -> bool:

@@ -256,7 +256,7 @@ def checked_items(items: Any, role: str, grades: Sequence[int]) -> tuple[Item, .
     n_empty = len(grades) - len(items)
     if n_empty not in (0, grades.count(EMPTY)):
         raise InputError(
-            f"{role} has {len(items)} items for {len(grades)} grades; "
+            f"{role} has {number_of(len(items), 'items')} for {number_of(len(grades), 'grades')}; "
             "give one a grade, {} where unknown"
         )
     items = [*items, *[None] * n_empty]
@@ -325,7 +325,8 @@ def candidates_from_runs(
     systems, judged = read_runs(runs), read_judgements(judgements)
     if len(systems) != 2:
         raise InputError(
-            f"{len(systems)} runs ({', '.join(run.name for run in systems)}); give two to compare"
+            f"{number_of(len(systems), 'runs')} ({', '.join(run.name for run in systems)}); give "
+            "two to compare"
         )
 
     # the judged queries of both runs

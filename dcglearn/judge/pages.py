@@ -104,6 +104,8 @@ def asked_by_page(
     pages = []
     for numbers in dealt_out:
         page = [asked(pair, "practice") for pair in known[:N_PRACTICE]]
+
+        # pairs with a known answer stand between others
         checking = iter(known[N_PRACTICE:])
         for number in numbers:
             if random.random() < checks and (check := next(checking, None)) is not None:
@@ -113,10 +115,10 @@ def asked_by_page(
     return pages
 
 
-def write_page(candidates: Candidates, asked: Sequence[Asked], path: Path, *, force: bool) -> str:
+def write_page(candidates: Candidates, asked: Sequence[Asked], path: Path) -> str:
     """Write a page, and return what it holds, in words."""
     content = page_of(candidates, asked, path.stem)
-    with written_beside(path, force=force) as beside:
+    with written_beside(path) as beside:
         beside.write_bytes(content)
 
     # pairs of each kind

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.files import write_whole
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Item
 
@@ -18,9 +19,7 @@ def pairs_beside(prompts: str | Path) -> Path:
     return Path(prompts).with_suffix(".pairs.jsonl")
 
 
-def write_prompts(
-    candidates: Candidates, path: Path, *, shape: str, model: str, force: bool
-) -> None:
+def write_prompts(candidates: Candidates, path: Path, *, shape: str, model: str) -> None:
     """Write two requests a pair, in both orders, by key, and the pairs beside them.
 
     Raises InputError if a pair has no texts.
@@ -28,8 +27,9 @@ def write_prompts(
     # texts that a model can read
     if bare := sum(pair.items_a is None for pair in candidates.pairs):
         raise InputError(
-            f"{bare:,} of {len(candidates):,} pairs have no texts that a model could read: give "
-            "items_a and items_b, or docs_a and docs_b with --documents"
+            f"no texts that a model could read in {bare:,} of "
+            f"{number_of(len(candidates), 'pairs', ',')}: give items_a and items_b, or docs_a and "
+            "docs_b with --documents"
         )
 
     # requests in both orders
@@ -51,9 +51,7 @@ def write_prompts(
 
     # the pairs beside them
     for file, objects in ((pairs_beside(path), questions), (path, requests)):
-        with written_beside(file, force=force) as part:
-            lines = "".join(f"{json.dumps(line)}\n" for line in objects)
-            part.write_text(lines, encoding="utf-8")
+        write_whole(file, "".join(f"{json.dumps(line)}\n" for line in objects))
 
 
 def _request(key: str, text: str, shape: str, model: str) -> Fields:

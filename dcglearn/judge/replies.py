@@ -80,6 +80,8 @@ def read_replies(
             told[key][order] = winner
             own = {"winner": winner, "rater": rater, "swapped": order == "ba"}
             verdicts.append({**pairs[key], **own})
+
+    # some must be clear
     if not verdicts:
         first = [*unread, *(places[0] for places in failed.values())][:1]
         raise InputError("; ".join([f"{path}: no answer can be read", *first]))
@@ -92,6 +94,8 @@ def read_replies(
         f"{number_of(2 * len(pairs), 'prompts')}; {number_of(len(both), 'pairs')} in both orders, "
         f"of which {changed:,} changed the winner with the order"
     ]
+
+    # requests that failed, and answers that are not clear
     lines += [
         f"left out: {number_of(len(places), 'requests')} that failed, first {places[0]}"
         for places in failed.values()

@@ -9,7 +9,7 @@ parameters; fixed metrics, of which one is the metric, those of the judges alone
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Indices
-from dcglearn.learning.curves import log_metric
+from dcglearn.learning.model import log_metric
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import SLOPES, SMALL, VALUE, Pairs
 from dcglearn.learning.search import descend
@@ -155,7 +155,6 @@ class _Target:
 
     `prior` gives minus the log density of members, shape (B, q), up to a constant, and, if it is
     `smooth`, its slopes; `thetas` gives their parameters, which are the members within bounds then.
-    The log likelihood of each part is taken `mix` times, shape (2,).
     """
 
     objective: Objective
@@ -163,7 +162,6 @@ class _Target:
     thetas: Callable[[Floats], Floats]
     smooth: bool = False
     parts: Sequence[Pairs] = ()
-    mix: Floats = field(default_factory=lambda: np.ones(2))
 
     def rounded(self, x: Floats) -> Floats:
         """Return members that move along slopes with few decimals."""
@@ -172,31 +170,31 @@ class _Target:
     def costs(self, x: Floats) -> Floats:
         """Return minus the log prior and minus the log likelihood of both parts, (B, 3)."""
 
-        def of_some(x: Floats) -> Floats:
+        def of_members(x: Floats) -> Floats:
             points = self.objective.model.points(self.thetas(x))
             share = self.objective.share
             losses = [share * part.sums(points, VALUE).loss for part in self.parts]
             return np.column_stack([self.prior(x)[0], *losses])
 
-        return self._shared(of_some, x)
+        return self._in_chunks(of_members, x)
 
-    def slopes(self, x: Floats) -> Floats:
-        """Return the slopes of all costs together, (B, q)."""
+    def slopes(self, x: Floats, mix: Floats) -> Floats:
+        """Return the slopes of the costs, which count `mix` times, shape (3,): (B, q)."""
 
-        def of_some(x: Floats) -> Floats:
+        def of_members(x: Floats) -> Floats:
             inside, of_log = self.thetas(x), np.zeros_like(x)
-            for times, part in zip(self.mix, self.parts, strict=True):
-                local = replace(self.objective, pairs=part).at(inside, SLOPES)
+            for times, part in zip(mix[1:], self.parts, strict=True):
+                local = replace(self.objective, pairs=part)(inside, SLOPES)
                 of_log += times * (local.gradient - self.prior(inside)[1])
             return self.prior(x)[1] + np.where(inside == x, of_log, 0.0)
 
-        return self._shared(of_some, x)
+        return self._in_chunks(of_members, x)
 
-    def _shared(self, of_some: Callable[[Floats], Floats], x: Floats) -> Floats:
+    def _in_chunks(self, of_members: Callable[[Floats], Floats], x: Floats) -> Floats:
         """Return values of members; threads share only what takes far longer than their start."""
         n = len(x)
         n_chunks = min(MAX_CHUNKS, n, -(-n * sum(map(len, self.parts)) // (8 * CHUNK)))
-        chunks = in_chunks(lambda _, start, stop: of_some(x[start:stop]), n, n_chunks)
+        chunks = in_chunks(lambda _, start, stop: of_members(x[start:stop]), n, n_chunks)
         return np.concatenate(chunks)
 
 
@@ -228,13 +226,13 @@ def _annealed(target: _Target, x: Floats, rng: np.random.Generator) -> tuple[Flo
 
             # move at this temperature
             x, now = x[chosen], now[chosen]
-            target = replace(target, mix=np.array([1.0, beta]))
-            _move(x, now, target, rng)
+            mix = np.array([1.0, 1.0, beta])
+            _move(x, now, target, mix, rng)
 
     populations = [x]
     while target.smooth and len(populations) <= SNAPSHOTS:
         x = x.copy()
-        _move(x, now, target, rng)
+        _move(x, now, target, mix, rng)
         populations.append(x)
     return np.concatenate(populations[-SNAPSHOTS:]), evidence
 
@@ -258,8 +256,10 @@ def _tempered(gain: Floats, room: float, rng: np.random.Generator) -> tuple[floa
     return steps[i], np.log(weights[i].mean()) + steps[i] * gain.max(), chosen
 
 
-def _move(x: Floats, now: Floats, target: _Target, rng: np.random.Generator) -> None:
+def _move(x: Floats, now: Floats, target: _Target, mix: Floats, rng: np.random.Generator) -> None:
     """Move a population, (n, q), each half by what the other is; update its costs.
+
+    The costs of the prior and of both parts count `mix` times, shape (3,).
 
     Moves by differences of members (differential evolution, ter Braak 2006) go from basin to basin,
     one along the slopes (Hamiltonian Monte Carlo, Neal 2011) far within a basin, also a narrow one.
@@ -271,7 +271,7 @@ def _move(x: Floats, now: Floats, target: _Target, rng: np.random.Generator) -> 
         # accept by Metropolis's rule
         trial = target.rounded(trial)
         there = target.costs(trial)
-        rise = (there - now[moving]) @ np.append(1.0, target.mix)
+        rise = (there - now[moving]) @ mix
         taken = rng.exponential(size=half) > rise + change
         x[moving][taken], now[moving][taken] = trial[taken], there[taken]
 
@@ -290,9 +290,9 @@ def _move(x: Floats, now: Floats, target: _Target, rng: np.random.Generator) -> 
         length = LEAP / p**0.25 * rng.uniform(0.3, 1.2, (half, 1))
         trial, speed = x[moving], rng.normal(size=(half, p))
         energy = 0.5 * (speed**2).sum(axis=1)
-        speed -= length / 2 * (target.slopes(trial) @ unit)
+        speed -= length / 2 * (target.slopes(trial, mix) @ unit)
         for leap in range(LEAPS):
             trial = trial + length * (speed @ unit.T)
             part = 1 if leap < LEAPS - 1 else 0.5
-            speed -= part * length * (target.slopes(trial) @ unit)
+            speed -= part * length * (target.slopes(trial, mix) @ unit)
         take(moving, trial, 0.5 * (speed**2).sum(axis=1) - energy)

@@ -157,7 +157,7 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
 
     # gains of grades that do not occur
     if visible.unseen_grades:
-        names = ", ".join(str(grade) for grade in visible.unseen_grades)
+        names = ", ".join(map(str, visible.unseen_grades))
         notes.append(
             f"grade {names} never occurs in the log: its gain is not learned but placed between "
             "its neighbours' (beyond the last one, equal to it)"
@@ -171,15 +171,19 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
         )
 
     # discounts that rise
-    if (np.diff(discounts) > rounding).any():
-        rises = ", ".join(str(k + 2) for k in np.flatnonzero(np.diff(discounts) > rounding))
-        notes.append(f"the discounts do not decrease everywhere (they rise at position {rises})")
+    rises = np.flatnonzero(np.diff(discounts) > rounding) + 2
+    if len(rises):
+        positions = ", ".join(map(str, rises))
+        notes.append(
+            f"the discounts do not decrease everywhere (they rise at position {positions})"
+        )
 
     # discounts below 0
-    if (discounts < -rounding).any():
-        below = ", ".join(str(k + 1) for k in np.flatnonzero(discounts < -rounding))
+    below = np.flatnonzero(discounts < -rounding) + 1
+    if len(below):
+        positions = ", ".join(map(str, below))
         notes.append(
-            f"the discount is negative at position {below}: a better grade there counts against "
-            "a list"
+            f"the discount is negative at position {positions}: a better grade there counts "
+            "against a list"
         )
     return notes

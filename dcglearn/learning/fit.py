@@ -14,15 +14,15 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Fields, Floats, InputError
-from dcglearn.learning.curves import POWERS, Model, known_metrics, log_metric
-from dcglearn.learning.fit_utility import QPFit
-from dcglearn.learning.judgement_kernel import chances
+from dcglearn.foundation.validation import Counts, Floats, InputError
+from dcglearn.learning.fit_qp import QPFit
+from dcglearn.learning.model import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Facts, Pairs, Points, pairs_of
 from dcglearn.learning.raters import with_raters
 from dcglearn.learning.search import Ends, descend, search
+from dcglearn.learning.verdicts import chances
 from dcglearn.learning.wrong_verdicts import contrary_raters, wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import SAMPLE
@@ -76,10 +76,6 @@ class Member:
         name = self.name.removesuffix(OF_LENGTH)
         divided = ", divided by the number of results" if name != self.name else ""
         return meanings.get(name) or f"textbook {name}: {textbook_formula(name)}{divided}"
-
-    def to_dict(self) -> Fields:
-        """Return name and weight, for JSON."""
-        return {"name": self.name, "weight": self.weight}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -219,11 +215,16 @@ class Fit:
 
     def probabilities(self, log: PreferencePairs) -> Floats:
         """Return the chances of a win of the first list, a tie, and its loss, shape (n, 3)."""
-        return chances(self.sureness(log), self.tie_threshold, self.error_rate)
+        z = self.sureness(log)
+        shares: Floats = chances(z, self.tie_threshold, np.full_like(z, self.error_rate))
+        return shares
 
-    def on(self, pairs: Pairs, share: float) -> Self:
-        """Return the fit to other pairs of the same raters, from this one and from all starts."""
-        function = replace(self.function, pairs=pairs, share=share)
+    def on(self, pairs: Pairs) -> Self:
+        """Return the fit to other pairs of the same raters, from this one and from all starts.
+
+        Their weights count independent judgements.
+        """
+        function = replace(self.function, pairs=pairs, share=1.0)
         starts = [self.theta[None], *known_starts(function.model)]
         function, end = _fitted(function, starts)
         theta, value = end.theta[end.best], end.value
@@ -265,8 +266,8 @@ def warn_of(fit: AnyFit, unconverged: type[Warning] = UserWarning, stacklevel: i
 def fit_log(log: PreferencePairs, options: DCGOptions) -> Fit:
     """Return the fit of gains, discounts and judges to a log; see `fit_dcg`."""
     log = log.rescaled(options.n_grades, options.depth)
-    options.check(log.n_grades, graded=log.graded)
-    pairs = pairs_of(log, by_rater=options.loss == "robust")
+    options.check(log)
+    pairs = pairs_of(log, options.loss)
     return fit_dcg(pairs, options)
 
 
@@ -402,36 +403,37 @@ def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
 def _notes(facts: Facts, zero: int | str) -> tuple[str, ...]:
     """Return notes on what pairs of such lists cannot show, and on what is worth nothing."""
     notes = []
+
+    # a gain that no pair shows
     if facts.visible.unseen_grades:
         names = ", ".join(map(str, facts.visible.unseen_grades))
         notes.append(
             f"grade {names} never occurs in the log; its gain continues the curve of the others"
         )
+
+    # a height that is by convention
     if facts.visible.free_columns:
         notes.append(
             f"both lists of every pair hold the same grades in another order, so {ONLY_STEPS}; "
             "their common height is the smoothest curve's"
         )
-    return (*notes, *_note_on_zero(facts, zero))
 
-
-def _note_on_zero(facts: Facts, zero: int | str) -> tuple[str, ...]:
-    """Return a note on what is worth nothing, where it is another grade than the worst."""
-    if zero == 0 or (zero == "none" and facts.n_empty[1]):
-        return ()
-    names = grade_labels(facts.n_grades, facts.grade_names)
-    if isinstance(zero, int):
+    # another grade than the worst that is worth nothing
+    labels = grade_labels(facts.n_grades, facts.grade_names)
+    if isinstance(zero, int) and zero > 0:
         why = "as an empty place is"
         if not facts.n_empty[0]:
             why = "by convention: the lists are full, so any grade could be"
-        return (f"{names[zero]} is worth nothing, {why}",)
+        notes.append(f"{labels[zero]} is worth nothing, {why}")
 
     # an empty place, whose value does not show
-    why = "no pair has a result in one list only" if facts.n_empty[0] else "the lists are full"
-    return (
-        f"{why}, so the log cannot tell what no result is worth: by convention as much as "
-        f"{names[0]}",
-    )
+    if zero == "none" and not facts.n_empty[1]:
+        why = "no pair has a result in one list only" if facts.n_empty[0] else "the lists are full"
+        notes.append(
+            f"{why}, so the log cannot tell what no result is worth: by convention as much as "
+            f"{labels[0]}"
+        )
+    return tuple(notes)
 
 
 def _cautions(n_effective: float, n_free: int) -> tuple[str, ...]:

@@ -5,19 +5,19 @@
 
 Zhou et al. 2008, eq. 1, 4 and 6, as the equivalent ``F(W) = ||W||^2 + C sum v max(0, m - <W,
 d>)^2``: convex, once differentiable, piecewise quadratic. Newton's method sees the pairs only
-through ``evaluate(W, curvature)``.
+through `QPPairs.evaluate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pair_sums import PairSums, QPPairs
 from dcglearn.logs.thinning import SAMPLE
 
@@ -36,46 +36,38 @@ class Solution:
     gap: float
     n_iter: int
     converged: bool
-    curvature: Floats | None = field(default=None, repr=False)
+    curvature: Any = None
 
 
 def solve(
-    pairs: QPPairs,
-    n_grades: int,
-    C: float,
-    *,
-    monotone: bool = True,
-    start: Floats | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 100,
+    pairs: QPPairs, n_grades: int, options: QPOptions, start: Floats | None = None
 ) -> Solution:
     """Solve the QP by Newton's method, from the solution on a subsample where the log is long.
 
-    `C` weights the shortfalls; `monotone` asks that a better grade has at least the same weight at
-    every position; `start` is an initial W, shape (K, L); `tol` is the relative duality gap to
-    reach within `max_iter` Newton steps.
+    Of the options, `C` weights the shortfalls; `monotone` asks that a better grade has at least the
+    same weight at every position; `tol` is the relative duality gap to reach within `max_iter`
+    Newton steps. `start` is an initial W, shape (K, L).
     Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
     floating point because `C` or the weights are too large.
     """
-    shape = (pairs.depth, n_grades)
     refuse_beyond_memory(
         5 * 8 * float(pairs.depth * n_grades) ** 2,
         f"the QP of {pairs.depth:,} positions and {n_grades} grades",
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
+
     # a long log from a rough solution on a sample, and from the curvature there
-    how: Any = {"monotone": monotone, "max_iter": max_iter}
-    curvature = None
+    C, curvature = options.C, None
     if start is None and len(pairs) >= 4 * SAMPLE:
         sample = pairs.thinned(SAMPLE)
         times = pairs.total_weight / sample.total_weight
-        rough = solve(sample, n_grades, C * times, tol=1e-6, **how)
-        start = rough.weights
-        curvature = None if rough.curvature is None else times * rough.curvature
+        rough = solve(sample, n_grades, replace(options, C=C * times, tol=1e-6))
+        start, curvature = rough.weights, times * rough.curvature
 
     # then exactly
+    start = np.zeros((pairs.depth, n_grades)) if start is None else start
     try:
-        return newton(pairs.evaluate, shape, C, start=start, curvature=curvature, tol=tol, **how)
+        return newton(pairs, options, start, curvature)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise InputError(
             f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the "
@@ -83,17 +75,7 @@ def solve(
         ) from error
 
 
-def newton(
-    evaluate: Callable[[Floats, bool], PairSums],
-    shape: tuple[int, int],
-    C: float,
-    *,
-    monotone: bool = True,
-    start: Floats | None = None,
-    curvature: Floats | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 100,
-) -> Solution:
+def newton(pairs: QPPairs, options: QPOptions, start: Floats, curvature: Floats | None) -> Solution:
     """Minimise F by a projected semismooth Newton method; see `solve`.
 
     Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the
@@ -101,13 +83,10 @@ def newton(
     curvature, which costs most of a pass, is kept while each step reduces the gap tenfold; for the
     first step it may be that of a sample.
     """
-    # from 0, or from the monotone W next to the start
-    weights = np.zeros(shape)
-    if start is not None:
-        weights = nearest_monotone(start) if monotone else start.copy()
-
+    C, monotone, tol = options.C, options.monotone, options.tol
+    weights = nearest_monotone(start) if monotone and start.any() else start
     is_of_sample = curvature is not None
-    sums = evaluate(weights, not is_of_sample)
+    sums = pairs.evaluate(weights, not is_of_sample)
     if curvature is None:
         curvature = sums.curvature
     objective, gap = certificate(sums, weights, C, monotone)
@@ -116,20 +95,20 @@ def newton(
     longest = np.inf if tol > 1e-8 else 1e-8
     length = next_length = np.inf
     n_iter = 0
-    while not (gap <= tol and next_length <= longest) and n_iter < max_iter:
+    while not (gap <= tol and next_length <= longest) and n_iter < options.max_iter:
         step = _newton_step(curvature, sums.moment, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
 
         # backtrack until the objective falls enough, or to the precision of floating point
         size = 1.0
-        while True:
-            sums = evaluate(weights + size * step, False)
+        while size >= 1e-10:
+            sums = pairs.evaluate(weights + size * step, False)
             reached = _objective(sums, weights + size * step, C)
             if reached <= objective + 1e-4 * size * slope + 1e-13 * objective:
                 break
             size /= 2
-            if size < 1e-10:
-                return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
+        else:
+            break
         weights = weights + size * step
 
         # of the next step, as much shorter than this one as this is than the last
@@ -140,7 +119,7 @@ def newton(
         before = gap
         objective, gap = certificate(sums, weights, C, monotone)
         if gap > (tol if is_of_sample else max(before / 10, tol)):
-            curvature = evaluate(weights, True).curvature
+            curvature = pairs.evaluate(weights, True).curvature
             is_of_sample = False
         n_iter += 1
     return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)

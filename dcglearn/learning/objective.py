@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.kernels.library import function
-from dcglearn.learning.curves import Model
+from dcglearn.learning.model import Model
 from dcglearn.learning.pairs import CURVATURE, VALUE, Pairs
 
 add_in_parameters = function(
@@ -44,29 +44,8 @@ class Objective:
     pairs: Pairs
     share: float
 
-    def __call__(self, thetas: Floats) -> Local:
-        """Return the objective near parameters, shape (B, p)."""
-        return self.at(thetas, CURVATURE)
-
-    def values(self, thetas: Floats) -> Floats:
-        """Return the objective at parameters, shape (B, p)."""
-        return self.at(thetas, VALUE).value
-
-    def lowest(self, thetas: Floats, n: int) -> Floats:
-        """Return the n parameters with the lowest values, lowest first."""
-        return thetas[np.argsort(self.values(thetas), kind="stable")[:n]]
-
-    def thinned(self, n: int) -> Objective:
-        """Return the objective on about `n` judgements, which weigh as much as all together."""
-        return self if len(self.pairs) < 2 * n else self.on(self.pairs.thinned(n))
-
-    def on(self, sample: Pairs) -> Objective:
-        """Return the objective on a sample, which weighs as much as all judgements."""
-        share = self.share * self.pairs.total_weight / sample.total_weight
-        return replace(self, pairs=sample, share=share)
-
-    def at(self, thetas: Floats, order: int) -> Local:
-        """Return the objective as far as the order of the sums goes."""
+    def __call__(self, thetas: Floats, order: int = CURVATURE) -> Local:
+        """Return the objective near parameters, (B, p), as far as the order of the sums goes."""
         thetas = np.ascontiguousarray(thetas)
         model = self.model
         points = model.points(thetas)
@@ -80,3 +59,20 @@ class Objective:
             to = gradient, hessian
             add_in_parameters(model.layout, self.share, thetas, *curves, sums.slopes, joint, *to)
         return Local(value, gradient, hessian)
+
+    def values(self, thetas: Floats) -> Floats:
+        """Return the objective at parameters, shape (B, p)."""
+        return self(thetas, VALUE).value
+
+    def lowest(self, thetas: Floats, n: int) -> Floats:
+        """Return the n parameters with the lowest values, lowest first."""
+        return thetas[np.argsort(self.values(thetas), kind="stable")[:n]]
+
+    def thinned(self, n: int) -> Objective:
+        """Return the objective on about `n` judgements, which weigh as much as all together."""
+        return self if len(self.pairs) < 2 * n else self.on(self.pairs.thinned(n))
+
+    def on(self, sample: Pairs) -> Objective:
+        """Return the objective on a sample, which weighs as much as all judgements."""
+        share = self.share * self.pairs.total_weight / sample.total_weight
+        return replace(self, pairs=sample, share=share)

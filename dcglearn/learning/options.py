@@ -14,6 +14,7 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.visibility import MOST_WEIGHTS
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import (
@@ -91,12 +92,6 @@ class QPOptions(Options):
             )
         within(self.tol, "tol")
         whole_number(self.max_iter, "max_iter")
-
-    def margin_of(self, n_grades: int, depth: int) -> Any:
-        """Return the margin: one of `MARGINS`, or a metric; a name is as deep as the lists."""
-        if isinstance(self.margin, str) and self.margin in MARGINS:
-            return self.margin
-        return read_metric(self.margin, n_grades, depth, name="margin")
 
 
 @dataclass(frozen=True)
@@ -182,12 +177,12 @@ class DCGOptions(Options):
             )
         return dcg
 
-    def check(self, n_grades: int, *, graded: bool) -> None:
+    def check(self, log: PreferencePairs) -> None:
         """Raise InputError if a parameter has no meaning for a log of this shape."""
         # grades to learn gains of
-        if not graded:
+        if not log.graded:
             raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
-        if n_grades < 2:
+        if log.n_grades < 2:
             raise InputError(
                 "the log has one grade only, so there is no gain to learn; give n_grades= or more "
                 "grades"
@@ -196,7 +191,7 @@ class DCGOptions(Options):
         # a worst grade below the best
         if not isinstance(self.zero, str):
             remedy = (
-                f"zero= must lie below the best grade, {n_grades - 1}, which else would gain "
+                f"zero= must lie below the best grade, {log.n_grades - 1}, which else would gain "
                 "nothing; or give none"
             )
-            whole_number(self.zero, "zero", 0, n_grades - 2, remedy)
+            whole_number(self.zero, "zero", 0, log.n_grades - 2, remedy)

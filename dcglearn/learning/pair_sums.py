@@ -18,12 +18,15 @@ from dcglearn.logs.thinning import Weighted
 
 _add_pairs = function(
     "add_pairs start stop depth width counted block margins weights b[stop*depth] b[stop*depth] "
-    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[2]! f[depth*width**2] "
-    "f[counted*width**2] f[(counted>0)*depth*(depth-1)//2*width**4] f[work_of_pairs(depth,block)]~"
+    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] "
+    # loss and slope, shortfalls by code, and counts of codes and of pairs of them
+    "f[2]! f[depth,width**2]+ f[counted,width**2]+ "
+    "f[(counted>0)*depth*(depth-1)//2,width**2,width**2]+ f[work_of_pairs(depth,block)]~"
 )
 _add_wide_pairs = function(
     "add_wide_pairs start stop depth width margins weights b[stop*depth] b[stop*depth] "
-    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] f[(depth*width)**2]"
+    "f[min(stop,stop**margins)] f[min(stop,stop**weights)] f[depth*width] "
+    "f[depth*width,depth*width]+"
 )
 
 BLOCK = 2048
@@ -75,20 +78,14 @@ class QPPairs(Weighted):
         memory is one table of fixed size a chunk. Chunks depend on n alone and are added in order:
         threads do not change a byte.
         """
-        n = len(self)
-        if n == 0:
-            size = weights.size if curvature else 0
-            return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
-
         # column g + 1 is for grade g, so that -1 gains 0
         table = np.hstack([np.zeros((self.depth, 1)), weights])
         depth, width = table.shape
-        n_codes = width * width
-        n_joint = depth * (depth - 1) // 2
+        counted = curvature and depth * (depth - 1) // 2 * width**4 <= MAX_TABLE
 
         # the row of d of a code a * width + b holds +1 at a, -1 at b
         unit = np.eye(width)
-        sign = (unit[:, None, :] - unit[None, :, :]).reshape(n_codes, width)
+        sign = (unit[:, None, :] - unit[None, :, :]).reshape(-1, width)
 
         # margins and weights are one for all pairs, or one a pair
         varies = int(len(self.margin) > 1), int(len(self.weight) > 1)
@@ -97,12 +94,10 @@ class QPPairs(Weighted):
 
         def part(start: int, stop: int) -> PairSums:
             # count the codes at each position and at pairs of positions
-            shortfalls = np.zeros((depth, n_codes))
-            counted = curvature and n_joint * n_codes**2 <= MAX_TABLE
-            single = np.zeros((depth if counted else 0, n_codes))
-            joint = np.zeros((n_joint if counted else 0, n_codes, n_codes))
-            sizes, sums = (start, stop, depth, width), (shortfalls, single, joint)
-            totals = _add_pairs(*sizes, len(single), BLOCK, *varies, *columns, *sums)
+            sizes = start, stop, depth, width
+            table_sizes = depth if counted else 0, BLOCK
+            sums = _add_pairs(*sizes, *table_sizes, *varies, *columns)
+            (loss, slope), shortfalls, single, joint = sums
 
             # the Hessian, without the columns of unknown grades
             hessian = np.zeros((0, 0))
@@ -110,13 +105,12 @@ class QPPairs(Weighted):
                 if counted:
                     both = _contract(single, joint, sign)
                 else:
-                    both = np.zeros((depth * width, depth * width))
-                    _add_wide_pairs(*sizes, *varies, *columns, both)
+                    both = _add_wide_pairs(*sizes, *varies, *columns)
                 graded = np.arange(depth * width) % width > 0
                 hessian = both[np.ix_(graded, graded)]
-            return PairSums(float(totals[0]), float(totals[1]), (shortfalls @ sign)[:, 1:], hessian)
+            return PairSums(float(loss), float(slope), (shortfalls @ sign)[:, 1:], hessian)
 
-        return sum_over_chunks(part, n)
+        return sum_over_chunks(part, len(self))
 
 
 def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
@@ -128,9 +122,8 @@ def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
     blocks[np.arange(depth), np.arange(depth)] = sign.T @ (single[:, :, None] * sign)
 
     # and off it, which are symmetric
-    if depth > 1:
-        rows, columns = np.tril_indices(depth, -1)
-        between = sign.T @ joint @ sign
-        blocks[rows, columns] = between
-        blocks[columns, rows] = between.transpose(0, 2, 1)
+    rows, columns = np.tril_indices(depth, -1)
+    between = sign.T @ joint @ sign
+    blocks[rows, columns] = between
+    blocks[columns, rows] = between.transpose(0, 2, 1)
     return blocks.transpose(0, 2, 1, 3).reshape(depth * width, depth * width)

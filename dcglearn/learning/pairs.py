@@ -11,7 +11,7 @@ sum of the losses of its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,8 +21,8 @@ from dcglearn.foundation.added import AddedByField, Tally
 from dcglearn.foundation.threads import sum_over_chunks
 from dcglearn.foundation.validation import EMPTY, Counts, Floats, Grades, Indices
 from dcglearn.kernels.library import function
-from dcglearn.learning.judgement_kernel import verdicts
 from dcglearn.learning.usable_pairs import learnable
+from dcglearn.learning.verdicts import verdicts
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import Weighted
@@ -91,13 +91,6 @@ class Points:
         gains, discounts = self.scaled
         return DCG(gains[0], discounts[0], power=self.powers[0])
 
-    def values(self, lists: Grades) -> Floats:
-        """Return the values of m lists at the first point, (m,)."""
-        gains = np.append(self.gains[0], 0.0)  # the last is that of -1, no result
-        lengths = np.maximum((lists >= 0).sum(axis=1), 1.0)
-        values: Floats = (gains[lists] * self.discounts[0]).sum(axis=1) * lengths ** -self.powers[0]
-        return values
-
 
 @dataclass(frozen=True)
 class LossSums(AddedByField):
@@ -129,26 +122,20 @@ class RaterSums(AddedByField):
     @classmethod
     def of(cls, pairs: Pairs, points: Points, z: Floats) -> Self:
         """Return the sums over pairs at one point, given their `differences` there, shape (n,)."""
-        level, rater, weight, way = pairs.columns
+        _, rater, weight, way = pairs.columns
         n_raters, error = points.errors.shape[1], points.errors[0][rater]
-        z = z + way * points.biases[0][rater]
-
-        # a tie lies within the first threshold
-        thresholds = points.thresholds[0]
-        low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
-        logs, first, second = verdicts(z, low, high, level == 0, error)
-
-        def of_raters(values: Floats) -> Floats:
-            return np.bincount(rater, weight * values, n_raters).astype(np.float64)
+        logs, first, second = pairs.verdicts(points, z)
 
         # an error rate is the sigmoid of its logit
         move = error * (1 - error)
         of_logit, of_bias = move * first[:, 3], way * first[:, 0]
-        bent = of_logit**2 + of_logit * (1 - 2 * error), way * move * second[:, 3]
-        logit_twice, both, bias_twice = map(of_raters, (*bent, way**2 * second[:, 0]))
-        curvature = np.stack([logit_twice, both, both, bias_twice], axis=1).reshape(-1, 2, 2)
-        slopes = np.stack([of_raters(of_logit), of_raters(of_bias)], axis=1)
-        return cls(of_raters(-logs), slopes, curvature)
+        logit_twice = of_logit**2 + of_logit * (1 - 2 * error)
+        both, bias_twice = way * move * second[:, 3], way**2 * second[:, 0]
+
+        # by rater
+        columns = -logs, of_logit, of_bias, logit_twice, both, bias_twice
+        sums = np.array([np.bincount(rater, weight * x, n_raters) for x in columns]).T
+        return cls(sums[:, 0], sums[:, 1:3], sums[:, [3, 4, 4, 5]].reshape(-1, 2, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,14 +154,14 @@ class Facts:
     depth: int
     visible: Visibility
     n_lists: int
-    grade_names: tuple[str, ...] | None = None
-    raters: tuple[str, ...] = ()
+    grade_names: tuple[str, ...] | None
+    raters: tuple[str, ...]
     # verdicts
-    steps: Floats = field(default_factory=lambda: np.zeros(0))
-    ties: bool = False
-    sided: bool = False
-    n_empty: tuple[int, int] = (0, 0)
-    dropped: Counts = field(default_factory=dict)
+    steps: Floats
+    ties: bool
+    sided: bool
+    n_empty: tuple[int, int]
+    dropped: Counts
     log: PreferencePairs | None = None
 
     @property
@@ -198,7 +185,7 @@ class Pairs(Weighted):
     level: Grades
     rater: NDArray[np.int32]
     weight: Floats
-    way: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1, np.int8))
+    way: NDArray[np.int8]
     facts: Any = None
 
     def __len__(self) -> int:
@@ -212,10 +199,7 @@ class Pairs(Weighted):
 
     def distinct(self) -> Pairs:
         """Return the distinct judgements of few, so that a fit is the same however they repeat."""
-        if len(self) > SMALL:
-            return self
-        merged = self.merged(in_order=True)
-        return self if len(merged) == len(self) else merged
+        return self if len(self) > SMALL else self.merged(in_order=True)
 
     def sums(self, points: Points, order: int) -> LossSums:
         """Return losses at the points, with slopes from SLOPES on, and curvature for CURVATURE.
@@ -223,22 +207,18 @@ class Pairs(Weighted):
         Linear in n, without temporary memory; the bytes depend on neither the number of threads nor
         other points.
         """
-
-        def part(start: int, stop: int) -> LossSums:
-            return LossSums(*self._sums_of_rows(points, order, start, stop))
-
-        return sum_over_chunks(part, len(self))
-
-    def _sums_of_rows(self, points: Points, order: int, start: int, stop: int) -> list[Floats]:
-        """Return the loss of some rows at the points, and its derivatives up to the order."""
         columns = self.level, self.rater, self.weight, self.way
         varies = [int(len(column) > 1) for column in columns]
         metric = points.gains, points.discounts, points.powers if points.powers.any() else None
         # without known sides, there are no biases
         judges = points.thresholds, points.errors, points.biases if self.way.any() else None
-        rows = start, stop, *varies, order, self.first, self.second, *columns
-        *sums, _ = judgement_sums(*rows, *metric, *judges)
-        return sums
+
+        def part(start: int, stop: int) -> LossSums:
+            rows = start, stop, *varies, order, self.first, self.second, *columns
+            *sums, _ = judgement_sums(*rows, *metric, *judges)
+            return LossSums(*sums)
+
+        return sum_over_chunks(part, len(self))
 
     def sums_of_raters(self, points: Points) -> RaterSums:
         """Return the sums over each rater's judgements at one point."""
@@ -249,28 +229,45 @@ class Pairs(Weighted):
 
         return sum_over_chunks(part, len(self))
 
+    def verdicts(self, points: Points, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return log probabilities and derivatives at one point, given the `differences` there.
+
+        They are those of `verdicts.verdicts`, in z with the position bias.
+        """
+        level, rater, _, way = self.columns
+        z = z + way * points.biases[0][rater]
+
+        # a tie lies within the first threshold
+        thresholds = points.thresholds[0]
+        low, high = thresholds[np.maximum(level, 1)], thresholds[np.maximum(level, 1) + 1]
+        is_tie = (level == 0).astype(np.int8)
+        of_each: tuple[Floats, Floats, Floats]
+        of_each = verdicts(z, low, high, is_tie, points.errors[0][rater])
+        return of_each
+
     def losses(self, points: Points) -> Floats:
-        """Return the loss of each judgement at the points, shape (n, B)."""
-        rows = [self._sums_of_rows(points, VALUE, i, i + 1)[0] for i in range(len(self))]
-        return np.array(rows).reshape(len(self), len(points))
+        """Return the loss of each judgement at one point, shape (n,)."""
+        return -self.weights * self.verdicts(points, self.differences(points))[0]
 
     def differences(self, points: Points) -> Floats:
         """Return z of each pair at the first point, without position bias, shape (n,)."""
-        return points.values(self.first) - points.values(self.second)
+        dcg = DCG(points.gains[0], points.discounts[0], power=points.powers[0])
+        first, second = (np.where(x < 0, EMPTY, x) for x in (self.first, self.second))
+        return dcg.score(first) - dcg.score(second)
 
 
 # from a log
 
 
-def pairs_of(log: PreferencePairs, *, by_rater: bool = True) -> Pairs:
+def pairs_of(log: PreferencePairs, loss: str = "robust") -> Pairs:
     """Return the pairs of a log that learners use; too many distinct strengths are binned.
 
-    Judges are told apart `by_rater`. Raise InputError if nothing can be learned.
+    Raters are told apart where the `loss` is robust. Raise InputError if nothing can be learned.
     """
     visible = log.visible()
     log, dropped = learnable(log)
     sums = VerdictSums.of(log)
-    facts = facts_of(sums, log, visible, dropped, by_rater=by_rater)
+    facts = facts_of(sums, log, visible, dropped, loss)
     return coded(log, replace(facts, log=log))
 
 
@@ -305,15 +302,10 @@ class VerdictSums(AddedByField):
 
 
 def facts_of(
-    sums: VerdictSums,
-    part: PreferencePairs,
-    visible: Visibility,
-    dropped: Counts,
-    *,
-    by_rater: bool = True,
+    sums: VerdictSums, part: PreferencePairs, visible: Visibility, dropped: Counts, loss: str
 ) -> Facts:
     """Return the facts of a log, of which `part` is all or a part; see `pairs_of`."""
-    raters = tuple(map(str, sums.raters.values)) if by_rater else ()
+    raters = tuple(map(str, sums.raters.values)) if loss == "robust" else ()
     return Facts(
         part.n_grades,
         part.depth,
@@ -333,34 +325,36 @@ def facts_of(
 def coded(log: PreferencePairs, facts: Facts) -> Pairs:
     """Return the pairs of a log, or of a part of it, as a fit takes them."""
     # levels of strength, 0 for ties
-    level = np.ones(1, np.int8)
+    level = np.ones(1, np.intp)
     strength = _strength(log)
     if strength is not None:
-        level = (np.searchsorted(facts.steps, strength, side="right") + 1).astype(np.int8)
+        level = np.searchsorted(facts.steps, strength, side="right") + 1
     if facts.ties:
-        level = np.where(ties_of(log), 0, np.broadcast_to(level, len(log))).astype(np.int8)
+        level = np.where(ties_of(log), 0, level)
 
     # judges by number, and the side shown first
-    rater, way = np.zeros(1, np.int64), np.zeros(1, np.int8)
+    rater, way = np.zeros(1, np.intp), np.zeros(1, np.intp)
     if facts.raters and log.rater is not None:
         rater = np.searchsorted(np.array(facts.raters), log.rater)
     if log.swapped is not None:
-        way = np.where(log.swapped, -1, 1).astype(np.int8)
+        way = np.where(log.swapped, -1, 1)
 
-    return Pairs(
-        known_or_none(log.preferred),
-        known_or_none(log.other),
-        level,
-        rater.astype(np.int32),
-        np.ones(1) if log.weight is None else log.weight,
-        way,
-        facts=facts,
+    # unknown grades count as the worst, -1 is no result
+    first, second = (
+        np.ascontiguousarray(np.where(lists == EMPTY, -1, np.maximum(lists, 0)))
+        for lists in (log.preferred, log.other)
     )
 
-
-def known_or_none(lists: Grades) -> Grades:
-    """Return lists as learning takes them: unknown grades count as the worst, -1 is no result."""
-    return np.ascontiguousarray(np.where(lists == EMPTY, -1, np.maximum(lists, 0)))
+    # each column as the kernels take it
+    return Pairs(
+        first,
+        second,
+        level.astype(np.int8),
+        rater.astype(np.int32),
+        np.ones(1) if log.weight is None else log.weight,
+        way.astype(np.int8),
+        facts=facts,
+    )
 
 
 def _strength(log: PreferencePairs) -> Floats | None:

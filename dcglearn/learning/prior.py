@@ -9,10 +9,8 @@ linear functions of the parameters.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -27,61 +25,42 @@ FREEDOM = 4.0
 
 add_prior = function(
     "add_prior .n .p .linear of_gains bends #ridge #freedom #knee f[linear,p] f[linear] f[n,p] "
-    "f[n] f[n,p] f[n,p,p] f[linear+p]~"
+    "f[n]+ f[n,p]+ f[n,p,p]+ f[linear+p]~"
 )
-"""Adds a `Prior` and its derivatives at B points.
+"""Returns a `Prior` at B points, shape (B,), its gradients, (B, p), and its Hessians, (B, p, p).
 
 Taken are the numbers of bends of the gains and of both curves, ridge, freedom and knee; the linear
 functions that the prior charges, shape (q, p), bends first, and what they are less, (q,); and
-parameters, (B, p). Added to are the last three: values, shape (B,), gradients, (B, p), and
-Hessians, (B, p, p).
+parameters, (B, p).
 """
-
-
-Normal: TypeAlias = tuple[Floats, float, float]
-"""Linear functions of the parameters, rows of shape (q, p), with mean and deviation."""
 
 
 @dataclass(frozen=True)
 class Prior:
     """Minus the log density of parameters theta, shape (p,), up to a constant.
 
-    Charged are the entries of ``linear theta - centres``, shape (p,): first `n_of_gains` bends of
-    the gains, then those of the discounts, `n_bends` in all, then what is standard normal.
+    Charged are the entries of ``linear theta - centres``, shape (p,): first the bends of the gains,
+    then those of the discounts, `n_bends` of the two, then what is standard normal.
     """
 
     linear: Floats
     centres: Floats
-    n_of_gains: int
-    n_bends: int
+    n_bends: tuple[int, int]
     ridge: float
-
-    @classmethod
-    def of(
-        cls, bends: Sequence[tuple[Floats, Floats]], normals: Sequence[Normal], ridge: float
-    ) -> Self:
-        """Return the prior of the bends ``rows theta - offsets`` of both curves, and all else."""
-        rows = [*(of_curve for of_curve, _ in bends), *(x / spread for x, _, spread in normals)]
-        means = [np.full(len(x), mean / spread) for x, mean, spread in normals]
-        centres = np.concatenate([*(offsets for _, offsets in bends), *means])
-        n_of_gains, n_of_discounts = (len(offsets) for _, offsets in bends)
-        return cls(np.vstack(rows), centres, n_of_gains, n_of_gains + n_of_discounts, ridge)
 
     def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
         """Return values (B,), gradients (B, p) and Hessians (B, p, p)."""
-        n, p = thetas.shape
-        sums = np.zeros(n), np.zeros((n, p)), np.zeros((n, p, p))
-        numbers = self.n_of_gains, self.n_bends, self.ridge, FREEDOM, KNEE
-        add_prior(*numbers, self.linear, self.centres, thetas, *sums)
+        numbers = self.n_bends[0], sum(self.n_bends), self.ridge, FREEDOM, KNEE
+        sums: tuple[Floats, Floats, Floats]
+        sums = add_prior(*numbers, self.linear, self.centres, thetas)
         return sums
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Return n draws of the parameters, shape (n, p)."""
         # what is charged: normal but for the bends
         charged = rng.normal(size=(n, len(self.linear)))
-        charged[:, : self.n_of_gains] = self._bends(n, self.n_of_gains, rng)
-        n_others = self.n_bends - self.n_of_gains
-        charged[:, self.n_of_gains : self.n_bends] = self._bends(n, n_others, rng)
+        of_curves = [self._bends(n, m, rng) for m in self.n_bends]
+        charged[:, : sum(self.n_bends)] = np.hstack(of_curves)
 
         # the parameters that these are linear functions of
         drawn = np.linalg.solve(self.linear, (charged + self.centres).T).T
@@ -118,8 +97,8 @@ class Prior:
     @cached_property
     def log_normaliser(self) -> float:
         """Log of the integral of the density that `at` gives, over all parameters."""
-        n_normal = len(self.linear) - self.n_bends
+        n_normal = len(self.linear) - sum(self.n_bends)
         log_volume = 0.5 * n_normal * math.log(2 * math.pi)
-        for m in (self.n_of_gains, self.n_bends - self.n_of_gains):
+        for m in self.n_bends:
             log_volume += float(np.logaddexp.reduce(self._by_ridge(m)[2]))
         return log_volume - float(np.linalg.slogdet(self.linear)[1])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.validation import Floats, Indices
-from dcglearn.learning.curves import BIAS_SPREAD, ERROR, OWN_SPREADS, Model
+from dcglearn.learning.model import OWN_SPREADS, Model
 from dcglearn.learning.objective import Objective
 
 LIMITS = np.array([[-9.0, -30.0], [9.0, 30.0]])
@@ -25,12 +25,12 @@ def with_raters(objective: Objective, theta: Floats) -> tuple[Objective, Floats]
     value = objective.values(theta[None])[0]
     size = 1.0
     for _ in range(100):
-        of_raters, common = _step(objective, theta)
-        length = max(float(np.abs(step).max(initial=0.0)) for step in (of_raters, common))
+        step = _step(objective, theta)
+        length = float(np.abs(step).max())
 
         # halve the step until the value does not rise
         while True:
-            moved, there = _moved(objective, theta, size * of_raters, size * common)
+            moved, there = _moved(objective, theta, size * step)
             lower = moved.values(there[None])[0]
             if lower <= value or size * length < 1e-9:
                 break
@@ -45,33 +45,31 @@ def with_raters(objective: Objective, theta: Floats) -> tuple[Objective, Floats]
     return objective, theta
 
 
-def _step(objective: Objective, theta: Floats) -> tuple[Floats, Floats]:
-    """Return Newton's step of the raters' deviations, (2, R), and of what is common, (2,).
+def _step(objective: Objective, theta: Floats) -> Floats:
+    """Return Newton's step of the raters' deviations and, last, of what is common, (c, R + 1).
 
-    Where sides are not known, nothing moves biases from 0.
+    The c rows are the logit of error and, where sides are known, the position bias.
     """
-    model, share = objective.model, objective.share
+    model, share, at = objective.model, objective.share, _common(objective.model)
+    c = len(at)
     sums = objective.pairs.sums_of_raters(model.points(theta[None]))
+    slopes = share * sums.slopes[:, :c]
+    curvature = _made_convex(share * sums.curvature[:, :c, :c])
 
-    # what is common, and its prior
-    common = np.zeros(2)
-    at = _common(model)
-    common[: len(at)] = theta[at]
-    mean, spread = np.array([ERROR, (0.0, BIAS_SPREAD)]).T
-    of_own = np.diag(OWN_SPREADS**-2.0)
+    # eliminate the raters, whose deviations have a prior
+    of_own = np.diag(OWN_SPREADS[:c] ** -2.0)
+    slopes_of_own = slopes + model.own[:c].T @ of_own
+    eliminated = np.linalg.solve(curvature + of_own, np.dstack([curvature, slopes_of_own]))
 
-    # eliminate the raters
-    slopes, met = share * sums.slopes, _up(share * sums.curvature)
-    curved = met + of_own
-    back = np.linalg.solve(curved, (slopes + model.own.T @ of_own)[:, :, None])[:, :, 0]
-    rest = np.diag(spread**-2) + (met - met @ np.linalg.solve(curved, met)).sum(axis=0)
-    slope = (common - mean) / spread**2 + (slopes - (met @ back[:, :, None])[:, :, 0]).sum(axis=0)
+    # what is common meets all of them, and its own prior
+    rest = (np.dstack([curvature, slopes]) - curvature @ eliminated).sum(axis=0)
+    _, gradient, hessian = model.prior.at(theta[None])
+    whole = rest[:, :c] + hessian[0][np.ix_(at, at)]
+    common = -np.linalg.solve(whole, rest[:, c] + gradient[0, at])
 
-    # and substitute them back
-    step = -np.linalg.solve(rest, slope)
-    of_raters = -back - np.linalg.solve(curved, met @ step[:, None])[:, :, 0]
-    longest = max(float(np.abs(of_raters).max()), float(np.abs(step).max()), 1.0)
-    return of_raters.T.copy() / longest, step / longest
+    # and substitute it back
+    step = np.column_stack([-(eliminated @ np.append(common, 1.0)).T, common])
+    return step / max(float(np.abs(step).max()), 1.0)
 
 
 def _common(model: Model) -> Indices:
@@ -79,18 +77,16 @@ def _common(model: Model) -> Indices:
     return np.r_[model.places.error, model.places.bias]
 
 
-def _up(curvature: Floats) -> Floats:
+def _made_convex(curvature: Floats) -> Floats:
     """Return matrices, (R, c, c), with eigenvalues of the same size, none of them negative."""
     values, vectors = np.linalg.eigh(curvature)
     return (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
-def _moved(
-    objective: Objective, theta: Floats, of_raters: Floats, common: Floats
-) -> tuple[Objective, Floats]:
+def _moved(objective: Objective, theta: Floats, step: Floats) -> tuple[Objective, Floats]:
     """Return the objective and parameters after a step, within bounds."""
-    model, at = objective.model, _common(objective.model)
-    own = np.clip(model.own + of_raters, *LIMITS[:, :, None])
-    theta = theta.copy()
-    theta[at] += common[: len(at)]
+    model, own, theta = objective.model, objective.model.own.copy(), theta.copy()
+    c = len(step)
+    own[:c] = np.clip(own[:c] + step[:, :-1], *LIMITS[:, :c, None])
+    theta[_common(model)] += step[:, -1]
     return replace(objective, model=replace(model, own=own)), np.clip(theta, *model.bounds)

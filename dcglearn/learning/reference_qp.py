@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.margin_qp import Solution, certificate, nearest_monotone
+from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.logs.visibility import encode
 
 
-def solve_cvxpy(
-    pairs: QPPairs,
-    n_grades: int,
-    C: float,
-    *,
-    monotone: bool = True,
-    constraints: Callable[[Any], list[Any]] | None = None,
-) -> Solution:
+def solve_cvxpy(pairs: QPPairs, n_grades: int, options: QPOptions) -> Solution:
     """Solve the same QP with cvxpy and Clarabel, slowly, as a check; for parameters see `solve`.
 
-    `constraints` maps the cvxpy variable W, shape (K, L), to further constraints; with them, the
-    gap is between the solver's own primal and dual values. Raise RuntimeError, with the solver's
-    status, if it reaches no optimum.
+    The options' `constraints` map the cvxpy variable W, shape (K, L), to further constraints; with
+    them, the gap is between the solver's own primal and dual values. Raise RuntimeError, with the
+    solver's status, if it reaches no optimum.
     """
     try:
         import clarabel  # noqa: F401  # cvxpy calls it
@@ -38,6 +29,7 @@ def solve_cvxpy(
     from scipy.sparse import csr_array
 
     # the shortfalls of all pairs
+    C, monotone = options.C, options.monotone
     n, depth = pairs.first.shape
     W = cp.Variable((depth, n_grades))
     one, other = (encode(lists, n_grades).reshape(n, -1) for lists in (pairs.first, pairs.second))
@@ -48,8 +40,8 @@ def solve_cvxpy(
 
     # the QP
     rules = [cp.diff(W, axis=1) >= 0] if monotone and n_grades > 1 else []
-    if constraints is not None:
-        rules += constraints(W)
+    if options.constraints is not None:
+        rules += options.constraints(W)
     loss = cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))
     problem = cp.Problem(cp.Minimize(loss), rules)
 
@@ -71,7 +63,7 @@ def solve_cvxpy(
 
     # certify it, by the solver's own values where constraints were added
     weights = np.asarray(W.value)
-    if constraints is None:
+    if options.constraints is None:
         if monotone:
             weights = nearest_monotone(weights)  # an interior point is monotone to 1e-9 only
         objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)

@@ -18,9 +18,9 @@ from dcglearn.kernels.library import function
 from dcglearn.learning.objective import Local, Objective
 
 dense_steps = function(
-    "dense_steps .n .p f[n,p] f[n,p,p] f[n,p] f[n,p] f[n] f[n] f[n,p] f[p*(p+1)]~ l[p]~"
+    "dense_steps .n .p f[n,p] f[n,p,p] f[n,p] f[n,p] f[n] f[n] f[n,p]! f[p*(p+1)]~ l[p]~"
 )
-"""Sets its last array, (B, p), to steps to minima, damped to keep to the radii.
+"""Returns steps to minima, (B, p), damped to keep to the radii.
 
 Taken are gradients, shape (B, p), Hessians, (B, p, p), the lower and upper bounds of the steps, (B,
 p) each, radii, (B,), and the dampings of the steps before, (B,), which are updated to these steps'.
@@ -32,11 +32,13 @@ STARTS_OF_EACH = 3
 FIRST_STEPS, KEPT = 15, 4
 """Steps of the first descents, and how many of these continue."""
 
-COMPARED_ON, SAMPLE = 1 << 8, 1 << 12
-"""Pairs on which starts are compared, and of the sample on which a long log is searched."""
+COMPARED_ON = 1 << 8
+"""Pairs on which starts are compared."""
 
-LARGEST_SAMPLE, GROWTH = 1 << 18, 8
-"""Samples grow by this factor up to this size; then the log is learned whole."""
+SAMPLES = 1 << 12, 1 << 15
+"""Pairs of the samples on which a log of twice as many is learned, one after the other, before it
+is learned whole.
+"""
 
 ROUGH, EXACT = 1e-5, 1e-9
 """Least relative fall that a step must promise, while ends are compared, and in the end."""
@@ -60,8 +62,7 @@ class Ends:
     @property
     def best(self) -> int:
         """The lowest descent; of equal ones, one that has converged."""
-        value = np.where(np.isfinite(self.local.value), self.local.value, np.inf)
-        return int(np.lexsort((~self.converged, value))[0])
+        return int(np.lexsort((~self.converged, self.local.value))[0])
 
     @property
     def value(self) -> float:
@@ -76,7 +77,8 @@ def search(whole: Objective, starts: Sequence[Floats]) -> Ends:
     from. A long log is learned from samples that grow, and its start is where the last one ended.
     """
     # the lowest of each group on a few pairs
-    objectives = [*map(whole.thinned, _sample_sizes(len(whole.pairs)))]
+    n = len(whole.pairs)
+    objectives = [*map(whole.thinned, [size for size in SAMPLES if n >= 2 * size]), whole]
     few = objectives[0].thinned(COMPARED_ON)
     thetas = np.concatenate([few.lowest(group, STARTS_OF_EACH) for group in starts])
 
@@ -98,18 +100,6 @@ def search(whole: Objective, starts: Sequence[Floats]) -> Ends:
             "large"
         )
     return ends
-
-
-def _sample_sizes(n: int) -> list[int]:
-    """Return the sizes of the samples that a log of n pairs is fitted on; the last is n."""
-    sizes = []
-    size = SAMPLE
-    while n >= 2 * size:
-        sizes.append(size)
-        if n * GROWTH > LARGEST_SAMPLE * (n // size):
-            break
-        size *= GROWTH
-    return [*sizes, n]
 
 
 def descend(
@@ -136,8 +126,8 @@ def descend(
         here, before = Local(*(x[active] for x in local)), theta[active]
         low, high = lows[active], highs[active]
         radius, damping = radii[active], dampings[active]
-        step = np.zeros(before.shape)
-        dense_steps(here.gradient, here.hessian, low - before, high - before, radius, damping, step)
+        rooms = low - before, high - before
+        step = dense_steps(here.gradient, here.hessian, *rooms, radius, damping)
         trial = np.clip(before + step, low, high)
         step = trial - before
 
@@ -150,10 +140,9 @@ def descend(
         taken = np.isfinite(there.value) & (fell >= 1e-4 * promise - noise)
 
         # move, and adapt the radius
-        moved = np.flatnonzero(taken)
-        theta[active[moved]] = trial[moved]
+        theta[active[taken]] = trial[taken]
         for own, new in zip(local, there, strict=True):
-            own[active[moved]] = new[moved]
+            own[active[taken]] = new[taken]
         length = np.abs(step).max(axis=1)
         radii[active] = _radius(radius, length, fell, promise, taken)
         dampings[active] = damping

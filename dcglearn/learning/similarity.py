@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -26,8 +28,7 @@ def similarity(a: MetricLike | ArrayLike, b: MetricLike | ArrayLike) -> float:
     >>> round(similarity(dl.DCG.standard(5, 10, "linear"), "exponential-log2"), 4)
     0.9534
     """
-    left, right = _matched_weights(a, b)
-    return _cosine(left - left[:, :1], right - right[:, :1])
+    return _cosine(a, b, lambda weights: weights - weights[:, :1])
 
 
 def identifiable_similarity(
@@ -52,20 +53,16 @@ def identifiable_similarity(
     >>> round(dl.trust.identifiable_similarity(dcg, double, visible), 6)
     1.0
     """
-    left, right = _matched_weights(a, b)
-    return _cosine(visible.project(left), visible.project(right))
+    return _cosine(a, b, visible.project)
 
 
-def _cosine(left: Floats, right: Floats) -> float:
-    """Return the cosine of two arrays of one shape; raise InputError if one of them is zero."""
-    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
-    if norms == 0:
-        raise InputError("a utility that tells no two lists apart has no similarity to another")
-    return float(np.vdot(left, right)) / norms
+def _cosine(
+    a: MetricLike | ArrayLike, b: MetricLike | ArrayLike, part: Callable[[Floats], Floats]
+) -> float:
+    """Return the cosine of a part of the weights, (K, L), of two metrics.
 
-
-def _matched_weights(a: MetricLike | ArrayLike, b: MetricLike | ArrayLike) -> tuple[Floats, Floats]:
-    """Return the weights of two metrics, (K, L); raise InputError if their shapes differ."""
+    Raise InputError if their shapes differ, or one of the parts is zero.
+    """
     names = "a", "b"
     left, right = map(as_weights, resolved([a, b], names)[0], names)
     if left.shape != right.shape:
@@ -73,4 +70,9 @@ def _matched_weights(a: MetricLike | ArrayLike, b: MetricLike | ArrayLike) -> tu
             f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be "
             "compared"
         )
-    return left, right
+
+    left, right = part(left), part(right)
+    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
+    if norms == 0:
+        raise InputError("a utility that tells no two lists apart has no similarity to another")
+    return float(np.vdot(left, right)) / norms

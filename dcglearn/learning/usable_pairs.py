@@ -23,10 +23,9 @@ def one_sided_raters(log: PreferencePairs) -> NDArray[Any]:
 
 def sides_of(log: PreferencePairs) -> Sides:
     """Return how often each rater of different lists names each side; parts of a log add."""
+    log = log.differing_pairs.decided
     if log.rater is None or log.swapped is None:
         return Sides.of(np.zeros(0, np.str_), np.zeros(0, bool))
-    log = log.differing_pairs.decided
-    assert log.rater is not None and log.swapped is not None
     return Sides.of(log.rater, log.swapped)
 
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.curves import log_metric
 from dcglearn.learning.evidence import fixed_population, free_population, laplace_evidence, sampled
 from dcglearn.learning.fit import FREE, LLM, NEAR_LLM, OF_LENGTH, PRIOR, Fit, Member, fit_dcg
+from dcglearn.learning.model import log_metric
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Pairs
@@ -92,18 +92,18 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
             log_evidence, weights = _weights(fits, metrics, len(textbooks), n_members)
         dcgs = [
             *(x.free for x in fits.values()),
-            *(zeroed(x, model.zero) for x in metrics.values()),
+            *(with_zero_gain(x, model.zero) for x in metrics.values()),
         ]
         members = [*map(Member, [*fits, *metrics], weights, dcgs)]
 
         # the judges that fit best with the mean
         mean = mean_dcg(members)
         theta = model.with_metrics(fit.theta, log_metric(mean, falling=model.falling)[None])[0]
-        points = model.points(judged(sampled(fit.function), theta))
+        points = model.points(with_best_judges(sampled(fit.function), theta))
 
     return replace(
         fit,
-        dcg=replace(fit.dcg, gains=mean.gains, discounts=mean.discounts, power=mean.power),
+        dcg=replace(mean, grade_names=fit.dcg.grade_names, notes=fit.dcg.notes),
         points=points,
         members=tuple(members),
         log_evidence=log_evidence,
@@ -141,7 +141,7 @@ def _weights(
     return float(np.logaddexp(fitted, fixed)), weights
 
 
-def judged(objective: Objective, theta: Floats) -> Floats:
+def with_best_judges(objective: Objective, theta: Floats) -> Floats:
     """Return parameters, shape (1, p), with the judges that fit best with the curves of theta."""
     ends = np.tile(np.clip(theta, *objective.model.bounds), (2, 1))
     judges = objective.model.of_judges
@@ -150,14 +150,13 @@ def judged(objective: Objective, theta: Floats) -> Floats:
     return descend(objective, theta[None], (low, high), max_steps=50, tol=1e-6).theta
 
 
-def zeroed(dcg: DCG, zero: int) -> DCG:
+def with_zero_gain(dcg: DCG, zero: int) -> DCG:
     """Return the DCG with gains that rise by 1 and are 0 for the grade `zero`.
 
     If `zero` is beyond the last grade, the gain of an empty place is 0.
     """
-    metric = dcg.normalised()
-    nothing = metric.gains[zero] if zero < dcg.n_grades else log_metric(dcg)[-2]
-    return replace(metric, gains=metric.gains - nothing)
+    nothing = dcg.gains[zero] if zero < dcg.n_grades else 0.0
+    return replace(dcg.normalised(), gains=(dcg.gains - nothing) / np.ptp(dcg.gains))
 
 
 def mean_dcg(members: Sequence[Member]) -> DCG:

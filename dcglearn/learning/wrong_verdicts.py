@@ -8,24 +8,22 @@ import numpy as np
 
 from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Flags, Floats
-from dcglearn.learning.judgement_kernel import chances
 from dcglearn.learning.pairs import Pairs, Points
+from dcglearn.learning.verdicts import chances
 
 CONTRARY_LEVEL = 0.01
 """False-positive rate of the test that some rater of a log contradicts the others."""
 
 
-def wrong_chances(
-    z: Floats, pull: Floats | float, threshold: float, errors: Floats | float
-) -> Floats:
+def wrong_chances(lead: Floats, threshold: float, errors: Floats) -> Floats:
     """Return the probabilities that decided verdicts on pairs name the worse list, shape (n,).
 
-    `z` is the difference of a pair's utilities, first less second list, in units of the judges'
-    noise, and `pull` what position bias adds to it. `threshold` and `errors` are as in `chances`.
+    `lead` is by how much judges see the better list ahead, in units of their noise; `threshold` is
+    that of ties, and the error rates have the shape (n,), or (1,).
     """
     # the chance of a right verdict by a rater who is always wrong would be 0
-    errors = np.minimum(errors, 1.0 - np.finfo(float).eps)
-    shares = chances(np.sign(z) * (z + pull), threshold, errors)
+    errors = np.full_like(lead, np.minimum(errors, 1.0 - np.finfo(float).eps))
+    shares = chances(lead, threshold, errors)
     wrong: Floats = shares[:, 2] / (shares[:, 0] + shares[:, 2])
     return wrong
 
@@ -38,10 +36,9 @@ def wrong_share(pairs: Pairs, points: Points) -> float:
 
     # what judges add to the difference of the lists
     _, rater, weight, way = decided.columns
-    pull = way * points.biases[0][rater]
+    lead = np.sign(z) * (z + way * points.biases[0][rater])
     threshold = float(points.thresholds[0, 1])
-    errors = points.errors[0][rater]
-    wrong = wrong_chances(z, pull, threshold, errors)
+    wrong = wrong_chances(lead, threshold, points.errors[0][rater])
     return float(np.average(wrong, weights=weight))
 
 

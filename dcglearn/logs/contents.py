@@ -14,10 +14,7 @@ def contents(log: PreferencePairs) -> str:
     counts = [number_of(len(log), "pairs", ",")]
     if log.ratings is not None:
         counts[0] = f"{number_of(log.n_judgements, 'ratings', ',')} as {counts[0]}"
-        weight = round(log.total_weight)
-        if weight != len(log):
-            counts[0] += f" that weigh as much as {weight:,} judgements"
-    elif log.weight is not None:
+    if round(log.total_weight) != len(log):
         counts.append(f"total weight {log.total_weight:,.0f}")
 
     # what they carry

@@ -10,7 +10,6 @@ from typing import Any, Protocol, Self, TypeVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.added import AddedByField
 from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
@@ -39,7 +38,7 @@ from dcglearn.logs.columns import (
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import hashed, list_numbers, numbered, pair_numbers, size_of
-from dcglearn.logs.visibility import Visibility, visibility_of
+from dcglearn.logs.visibility import Visibility, gram_matrix, visibility
 
 TIE_TOLERANCE = 1e-12
 """Two scores are equal if they differ by at most this share of the largest score."""
@@ -53,8 +52,8 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True)
-class Agreement(AddedByField):
-    """Weights of the pairs that a metric violates, ties and respects; parts add with ``+``.
+class Agreement:
+    """Weights of the pairs that a metric violates, ties and respects.
 
     Raises InputError where a share is asked for and no pair has a winner.
 
@@ -277,7 +276,9 @@ class PreferencePairs(Columns, Weighted):
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies; ties count as pairs."""
-        return visibility_of(self)
+        lists = (self.preferred, self.other)
+        occurs = [any((one == grade).any() for one in lists) for grade in range(self.n_grades)]
+        return visibility(self, gram_matrix(*lists, self.n_grades), np.array(occurs))
 
     def gaps(self, metric: Metric) -> Floats:
         """Return by how much a metric scores a pair's first list higher than the second, (n,)."""
@@ -288,7 +289,11 @@ class PreferencePairs(Columns, Weighted):
 
         A metric of M scores for each list, as `textbook_scores`, has verdicts of shape (M, n).
         """
-        return order_of(metric.score(self.preferred), metric.score(self.other))
+        first, second = metric.score(self.preferred), metric.score(self.other)
+        difference = first - second
+        largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0, keepdims=True)
+        differs = np.abs(difference) > TIE_TOLERANCE * largest
+        return (np.sign(difference) * differs).astype(np.int8)
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does."""
@@ -304,13 +309,6 @@ class PreferencePairs(Columns, Weighted):
         if ties_of(self).any():
             size += f", {number_of(ties_of(self).sum(), 'ties')}"
         return f"{type(self).__name__}({size}, depth {self.depth}, {scale})"
-
-
-def order_of(first: Floats, second: Floats) -> Grades:
-    """Return 1 where the first of two scores is higher, -1 the second, 0 a tie; shape (..., n)."""
-    difference = first - second
-    largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0.0, keepdims=True)
-    return (np.sign(difference) * (np.abs(difference) > TIE_TOLERANCE * largest)).astype(np.int8)
 
 
 AnyLog = TypeVar("AnyLog", bound=PreferencePairs)

@@ -315,7 +315,8 @@ class DCG(SavedMetric):
         return as_curves({"DCG": self})
 
     def __repr__(self) -> str:
-        more = ", plain=True" if self.plain and not self.power else ""
+        # a power makes it plain
+        more = ", plain=True" * self.plain
         if self.power:
             more = f", power={self.power:.5g}"
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"

@@ -61,17 +61,18 @@ class JudgeDraws:
         """Build draws of a metric with L grades and K positions from what `to_dict` returns."""
         names = [one.name for one in fields(cls)]
         own = fields_of(values, cls, '"draws" of the judges', names[:-1])
-        own.setdefault("powers", [0.0] * len(own["scale"]))
 
         # arrays with a row for each draw
         widths = {"gains": shape[:1], "discounts": shape[1:]}
-        arrays = {}
-        for name, value in own.items():
-            array = finite_array(value, f'"{name}" of the draws', 2 if name in widths else 1)
-            if array.shape != (len(own["scale"]), *widths.get(name, ())):
+        arrays = {
+            name: finite_array(value, f'"{name}" of the draws', 2 if name in widths else 1)
+            for name, value in own.items()
+        }
+        n = len(arrays["scale"])
+        for name, array in arrays.items():
+            if array.shape != (n, *widths.get(name, ())):
                 raise InputError(f'"{name}" of the draws has shape {array.shape}')
-            arrays[name] = array
-        return cls(**arrays)
+        return cls(**{"powers": np.zeros(n), **arrays})
 
 
 @dataclass(frozen=True, eq=False)

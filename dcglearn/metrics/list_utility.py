@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.finding import table_of
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, InputError, PolarsFrame, graded_lists
 from dcglearn.metrics.dcg import parameter_names, short_row
 from dcglearn.metrics.saved_metric import SavedMetric
@@ -70,7 +71,9 @@ class ListUtility(SavedMetric):
 
         # shares
         if len(self.stops) != len(self.gains):
-            raise InputError(f"{len(self.stops)} stops for {len(self.gains)} gains")
+            raise InputError(
+                f"{number_of(len(self.stops), 'stops')} for {number_of(self.n_grades, 'gains')}"
+            )
         shares = np.append(self.stops, self.best)
         if shares.min() < 0 or shares.max() > 1:
             raise InputError(

@@ -26,7 +26,6 @@ import numpy as np
 from dcglearn.foundation.validation import InputError, errors_in, whole_number
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.list_utility import ListUtility
-from dcglearn.metrics.textbook import textbook_discounts, textbook_gains
 
 ListMetric: TypeAlias = DCG | ListUtility
 """A metric of graded lists."""
@@ -149,10 +148,9 @@ def metric_name(word: str, name: str = "metric") -> MetricName:
 
     # textbook DCGs; nDCG is trec_eval's
     gain, discount = match["gain"] or "linear", match["discount"] or "log2"
+    made = partial(DCG.standard, gain=gain, discount=discount)
     try:
-        textbook_gains(gain, np.zeros(1))
-        textbook_discounts(discount, 1)
+        made(1, 1)
     except InputError as error:
         raise InputError(f"{about}: there is no such file, and {error}") from None
-    made = partial(DCG.standard, gain=gain, discount=discount)
     return MetricName(match["stem"], depth, made, gain=gain, discount=discount)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.plain_text import nearest
+from dcglearn.foundation.plain_text import nearest, number_of
 from dcglearn.foundation.validation import Floats, InputError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
@@ -120,9 +120,11 @@ def metric_or_name(
     Raises InputError if it is of a kind that is not accepted, a file cannot be read, or no metric
     has the name.
     """
-    # objects and files
+    # metrics as they are
     if isinstance(metric, (*accept, MetricName)):
         return metric
+
+    # of other objects, arrays alone are metrics
     if hasattr(metric, "dcg_"):
         raise InputError(f"{name} is a learner; give the DCG that it learned, its dcg_")
     if not isinstance(metric, (str, os.PathLike)):
@@ -130,6 +132,8 @@ def metric_or_name(
             with errors_in(name):
                 return Utility(metric)
         _refuse(type(metric), accept, name)
+
+    # files
     if is_metric_file(metric):
         return load_metric(metric, accept)
 
@@ -172,10 +176,9 @@ def as_weights(metric: AnyMetric, name: str) -> Floats:
 
 def largest_value(metric: AnyMetric) -> float:
     """Return a bound of the size of a list's value under a metric."""
-    if isinstance(metric, ListUtility):
-        return float(np.abs(metric.discounts).sum() * np.abs(metric.gains).max())
-    weights = as_weights(metric, "metric")
-    return float(np.abs(weights).max(axis=1).sum())
+    if isinstance(metric, Utility):
+        return float(np.abs(metric.weights).max(axis=1).sum())
+    return float(np.abs(metric.discounts).sum() * np.abs(metric.gains).max())
 
 
 def resolved(
@@ -195,21 +198,20 @@ def resolved(
     """
     read = [metric_or_name(one, name=name) for one, name in zip(metrics, names, strict=True)]
 
-    # sizes of metrics that have one, else of the documents
-    documents = [] if grades is None else [np.asarray(grades)]
+    # sizes of the metrics that have one, else of the documents
     sizes = [one.n_grades for one in read if not isinstance(one, MetricName)]
-    if not sizes:
-        sizes = [int(one.max(initial=1)) + 1 for one in documents]
-        sizes += [] if usual is None else [usual]
     depths = [one.depth for one in read if one.depth is not None]
-    depths = depths or [one.size for one in documents]
-
-    # metrics of the names
-    size = n_grades or max(sizes, default=None)
+    if grades is not None:
+        documents = np.asarray(grades)
+        sizes = sizes or [int(documents.max(initial=1)) + 1, usual or 0]
+        depths = depths or [documents.size]
+    size = n_grades or max(sizes, default=usual)
     deepest = depth or max(depths, default=None)
-    made = [metric(one, size, deepest, name=name) for one, name in zip(read, names, strict=True)]
-    labels = []
+
+    # the metrics, and what to call them
+    made, labels = [], []
     for one, given, name in zip(read, metrics, names, strict=True):
+        made.append(metric(one, size, deepest, name=name))
         label = str(given) if isinstance(given, (str, os.PathLike)) else name
         labels.append(one.at(deepest) if isinstance(one, MetricName) else label)
     return made, labels
@@ -225,6 +227,7 @@ def labelled(metrics: MetricsLike) -> dict[Any, Any]:
     if isinstance(metrics, (str, os.PathLike)) or not isinstance(metrics, Iterable):
         metrics = [metrics]
 
+    # words and paths are names of themselves
     by_name: dict[Any, Any] = {}
     for metric in metrics:
         name: Any = metric
@@ -234,6 +237,8 @@ def labelled(metrics: MetricsLike) -> dict[Any, Any]:
             name = next(one for one in numbered if one not in by_name)
         elif not isinstance(metric, (str, os.PathLike)):  # which is refused
             name = str(metric)
+
+        # the same one twice counts once
         if by_name.setdefault(name, metric) != metric:
             raise InputError(f"two metrics have the name {name!r}; give one another name")
     return by_name
@@ -264,6 +269,8 @@ def metric_in_use(
 ) -> tuple[str, Any]:
     """Return the name of the metric used now, and the metric, for lists of this depth.
 
+    A file is called by its path.
+
     Raises InputError if it is of a kind that is not accepted, or has fewer grades.
     """
     named = metric_or_name(metric, accept=accept, name=name)
@@ -271,7 +278,8 @@ def metric_in_use(
         return named.at(depth), named.metric(n_grades, depth)
     if named.n_grades < n_grades:
         raise InputError(
-            f"the metric used now has {named.n_grades} grades, the log {n_grades}: map them "
-            "(DCG.map_grades)"
+            f"the metric used now has {number_of(named.n_grades, 'grades')}, the log {n_grades}: "
+            "map them (DCG.map_grades)"
         )
-    return "the metric used now", named
+    is_file = isinstance(metric, (str, os.PathLike))
+    return str(metric) if is_file else "the metric used now", named

@@ -13,7 +13,7 @@ from dcglearn.foundation.files import write_json
 from dcglearn.foundation.finding import cells_of, plain
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
-from dcglearn.foundation.plain_text import aligned, names_in, nearest
+from dcglearn.foundation.plain_text import aligned, names_in, number_of
 from dcglearn.foundation.validation import (
     Fields,
     InputError,
@@ -21,6 +21,7 @@ from dcglearn.foundation.validation import (
     PolarsFrame,
     errors_in,
     finite_array,
+    one_of,
     whole_number,
 )
 from dcglearn.metrics.file_fields import check_numbers, fields_of
@@ -124,18 +125,20 @@ class SavedMetric(Shown):
         for key in (*cls._arrays, "power"):
             check_numbers(own.get(key, 0.0), key)
 
-        # judges of a metric of this size
-        if own.get("judges") is not None:
-            shape = tuple(np.shape(own[cls._by_grade[0]])[-1:] + np.shape(own["discounts"]))
-            own["judges"] = Judges.from_dict(own["judges"], shape)
+        # the log, and judges of a metric of this size
+        judges = own.pop("judges", None)
         if own.get("learned_from") is not None:
             log = fields_of(own["learned_from"], LearnedFrom, '"learned_from"')
             own["learned_from"] = LearnedFrom(**log)
-        return cls(**own)
+        metric = cls(**own)
+        if judges is None:
+            return metric
+        judges = Judges.from_dict(judges, (metric.n_grades, metric.depth))
+        return replace(metric, judges=judges)  # type: ignore[type-var]
 
-    def save(self, path: PathLike, *, force: bool = True) -> None:
-        """Write strict JSON, whole or not at all; ``force=False`` refuses an existing file."""
-        write_json(path, self.to_dict(), force=force)
+    def save(self, path: PathLike) -> None:
+        """Write strict JSON, whole or not at all."""
+        write_json(path, self.to_dict())
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
@@ -157,8 +160,13 @@ class SavedMetric(Shown):
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
                 raise InputError(f"{name} must be a list of texts, not {texts!r}")
             object.__setattr__(self, name, tuple(texts))
+
+        # a name for each grade
         if self.grade_names is not None and len(self.grade_names) != self.n_grades:
-            raise InputError(f"{len(self.grade_names)} grade names for {self.n_grades} grades")
+            raise InputError(
+                f"{number_of(len(self.grade_names), 'grade names')} for "
+                f"{number_of(self.n_grades, 'grades')}"
+            )
 
     def __str__(self) -> str:
         return "\n".join(aligned(cells_of(self.table)))
@@ -181,19 +189,12 @@ def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
     ``reader:NAME`` is a file of the package.
     """
     if str(path).startswith(READER):
-        path = _reader(str(path).removeprefix(READER))
+        readers = {f"{READER}{file.stem}": file for file in sorted(READERS.glob("*.json"))}
+        one_of(str(path), "metric", readers)
+        path = readers[str(path)]
     values = read_json_object(path)
     with errors_in(path):
         return kind_in(values, kinds).from_dict(values)
-
-
-def _reader(name: str) -> Path:
-    """Return the file of a reader; raise InputError for one that is not known."""
-    known = {file.stem: file for file in sorted(READERS.glob("*.json"))}
-    if name not in known:
-        names = ", ".join(f"{READER}{one}" for one in known)
-        raise InputError(f"{READER}{name} is not one of {names}{nearest(name, known)}")
-    return known[name]
 
 
 def kind_in(values: Fields, kinds: Sequence[type[Kind]]) -> type[Kind]:

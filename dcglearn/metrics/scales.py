@@ -29,16 +29,12 @@ def grades_of(n_grades: int) -> str:
     return f"{n_grades} grades (0..{n_grades - 1})" if n_grades > 1 else "one grade (0)"
 
 
-def warn_of_scale(
-    declared: Mapping[str, int], n_grades: int, data: str, stacklevel: int = 3
-) -> None:
-    """Warn once, by `ScaleWarning`, if metrics have gains for more grades than the data have.
+def warn_of_scale(larger: Mapping[str, int], n_grades: int, data: str) -> None:
+    """Warn once, by `ScaleWarning`, of metrics with gains for more grades than the data have.
 
-    `declared` has the number of grades of each metric with a scale of its own (a file or a DCG, not
-    a name), `n_grades` the number in the data, and `data` their name. `stacklevel` is as in
-    `warnings.warn`, 1 for the caller of this function.
+    `larger` has the number of grades of each such metric, `n_grades` is the number in the data, and
+    `data` their name. The warning is of the caller of the function that calls this one.
     """
-    larger = {name: size for name, size in declared.items() if size > n_grades}
     if larger:
         sizes = (f"{name} has gains for {grades_of(size)}" for name, size in larger.items())
         message = (
@@ -46,4 +42,4 @@ def warn_of_scale(
             "grade of the metric that each grade of the data stands for, or give the data its "
             "n_grades if the scale is the same and its top grade does not occur"
         )
-        warnings.warn(message, ScaleWarning, stacklevel=stacklevel + 1)
+        warnings.warn(message, ScaleWarning, stacklevel=3)

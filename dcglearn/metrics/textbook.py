@@ -59,14 +59,9 @@ def textbook_formula(name: str) -> str:
     return f"gain {GAIN_FORMULAS[gain]}, discount {DISCOUNT_FORMULAS[discount]}"
 
 
-def has_textbook_gains(gains: Floats) -> bool:
-    """Return whether the gains, shape (L,), are those of one of `GAINS`."""
-    grades = np.arange(len(gains), dtype=np.float64)
-    return any(np.array_equal(gains, textbook_gains(name, grades)) for name in GAINS)
-
-
 def textbook_discounts(name: str, depth: int) -> Floats:
     """Return the discounts called `name` at ranks 1..K, shape (K,); see `DCG.standard`."""
+    # discounts of one form
     ranks = np.arange(1.0, depth + 1)
     match name:
         case "flat":
@@ -75,6 +70,8 @@ def textbook_discounts(name: str, depth: int) -> Floats:
             return 1 / np.log2(ranks + 1)
         case "reciprocal":
             return 1 / ranks
+
+        # a root, a line, and LETOR's
         case "sqrt":
             return 1 / np.sqrt(ranks)
         case "linear":

@@ -156,14 +156,14 @@ class Ranker(BaseEstimator):
         own = self.metric_ if metric is None else metric
         return queries.evaluate(self.predict(queries), own)
 
-    def save(self, path: PathLike, *, force: bool = True) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the fitted model into a JSON file, with a checksum; nothing is pickled.
 
         Raise NotFittedError if the ranker is not fitted; InputError if it is of a kind that has no
-        file, or the file cannot be written, or exists and `force` is false.
+        file, or the file cannot be written.
         """
         check_is_fitted(self)
-        write_json(path, saved_fields(self), force=force)
+        write_json(path, saved_fields(self))
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:

@@ -58,23 +58,26 @@ class RaterAgreement(Finding):
 
     @property
     def sentence(self) -> str:
-        """Whether raters agree beyond chance; what it takes to tell, where too few judged twice."""
-        if not self.n_units:
-            remedy = "no pair was judged by two of them, so let raters judge the same pairs"
-            if self.table["rater"].to_list() == [NOBODY]:
-                remedy = (
-                    "the log holds no pair twice, and does not say by the column rater who judged"
-                )
-            return f"nobody can say how far raters agree: {remedy}"
+        """Whether raters agree beyond chance; what it takes to tell, where too few judged twice.
 
-        pairs = f"{number_of(self.n_units, 'pairs', ',')} that two or more of them judged"
+        Where the log does not say who judged, verdicts agree.
+        """
+        who = "raters"
+        remedy = "no pair was judged by two of them, so let raters judge the same pairs"
+        if self.table["rater"].to_list() == [NOBODY]:
+            who = "verdicts"
+            remedy = "the log holds no pair twice, and does not say by the column rater who judged"
+        if not self.n_units:
+            return f"nobody can say how far {who} agree: {remedy}"
+
+        pairs = f"{number_of(self.n_units, 'pairs', ',')} with two or more of them"
         if np.isnan(self.alpha):
-            return f"nobody can say how far raters agree: all verdicts on {pairs} are alike"
+            return f"nobody can say how far {who} agree: all verdicts on {pairs} are alike"
         agree = "agree beyond chance" if self.low > 0 else "are not shown to agree beyond chance"
         interval = f"{percent(self.level)} interval {self.low:.3f} to {self.high:.3f}"
         if np.isnan(self.low):
             interval = "no interval of so few"
-        return f"raters {agree} on {pairs} (Krippendorff's alpha {self.alpha:.3f}, {interval})"
+        return f"{who} {agree} on {pairs} (Krippendorff's alpha {self.alpha:.3f}, {interval})"
 
     @property
     def notes(self) -> list[str]:
@@ -89,13 +92,14 @@ class RaterAgreement(Finding):
     @property
     def pictures(self) -> list[Fields]:
         """A picture of each estimate, with intervals."""
-        pictures = []
-        for name in MEANINGS:
-            if name in self.table.columns:
-                rows = self.table.select("rater", f"^{name}(_.*)?$").rows()
-                title = f"{self._labels.get(name, name)}, by rater"
-                pictures.append({"title": title, "rows": rows})
-        return pictures
+        return [
+            {
+                "title": f"{self._labels.get(name, name)}, by rater",
+                "rows": self.table.select("rater", f"^{name}(_.*)?$").rows(),
+            }
+            for name in MEANINGS
+            if name in self.table.columns
+        ]
 
 
 def rater_agreement(
@@ -168,23 +172,14 @@ def rater_agreement(
         "ties": np.bincount(rater, ties_of(log)).astype(int),
     }
     if errors:
-        columns |= _errors(log, tuple(names), learner, level)
+        # the verdicts that a fit has a probability for, of any strength
+        fit = fit_of(learner) or fit_log(log, DCGOptions.of(learner))
+        told = log if fit.model.ties else log.decided
+        facts = replace(fit.facts, raters=tuple(names), steps=np.zeros(0), ties=True)
+
+        # judges without error and bias to begin with
+        thresholds = np.array([[0.0, fit.tie_threshold, np.inf]])
+        judges = np.zeros((1, len(names)))
+        points = replace(fit.points, thresholds=thresholds, errors=judges, biases=judges)
+        columns |= rater_errors(coded(told, facts), points, fit.sureness(told), level)
     return RaterAgreement(*alpha, level, table_of(columns))
-
-
-def _errors(
-    log: Preferences, names: tuple[str, ...], learner: DirectLearner | None, level: float
-) -> Fields:
-    """Return each rater's error and position bias; see `rater_errors`."""
-    # how clear each pair is
-    fit = fit_of(learner) or fit_log(log, DCGOptions.of(learner))
-
-    # the verdicts that it has a probability for, of any strength
-    log = log if fit.model.ties else log.decided
-    pairs = coded(log, replace(fit.facts, raters=names, steps=np.zeros(0), ties=True))
-
-    # judges without error and bias to begin with
-    thresholds = np.array([[0.0, fit.tie_threshold, np.inf]])
-    judges = np.zeros((1, len(names)))
-    points = replace(fit.points, thresholds=thresholds, errors=judges, biases=judges)
-    return rater_errors(pairs, points, fit.sureness(log), level)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Fields, Floats
-from dcglearn.learning.curves import BIAS_SPREAD
+from dcglearn.learning.model import BIAS_SPREAD
 from dcglearn.learning.pairs import Pairs, Points, RaterSums
 
 PRECISION = BIAS_SPREAD**-2
@@ -29,11 +29,10 @@ def rater_errors(pairs: Pairs, points: Points, z: Floats, level: float) -> Field
 
     # profile the likelihood over logits of the error rate
     logits, losses = np.linspace(-9.0, 9.0, 145), []
-    even = points
+    at = points
     for error in expit(logits):
-        points = replace(points, errors=np.full_like(points.errors, error))
-        points, sums = _with_best_biases(pairs, points, z)
-        losses.append(sums.loss + PRECISION / 2 * points.biases[0] ** 2)
+        at, sums = _with_best_biases(pairs, at, error, z)
+        losses.append(sums.loss + PRECISION / 2 * at.biases[0] ** 2)
 
     # its lowest point, interpolated
     fine = np.linspace(-9.0, 9.0, 3601)
@@ -44,19 +43,18 @@ def rater_errors(pairs: Pairs, points: Points, z: Floats, level: float) -> Field
 
     # where it rises by half the squared quantile
     quantile = normal_quantile(level)
-    within = profile <= profile.min(axis=0) + quantile**2 / 2
-    inside = np.where(within, rates[:, None], np.nan)
-    low, high = np.nanmin(inside, axis=0), np.nanmax(inside, axis=0)
+    inside = profile <= profile.min(axis=0) + quantile**2 / 2
+    low, high = rates[inside.argmax(axis=0)], rates[::-1][inside[::-1].argmax(axis=0)]
     columns: Fields = {"error": errors, "error_low": low, "error_high": high}
     if not pairs.way.any():
         return columns
 
     # the biases there, and their standard errors, the error rates unknown too
-    points, sums = _with_best_biases(pairs, replace(even, errors=errors[None]), z)
+    at, sums = _with_best_biases(pairs, points, errors, z)
     (of_error, both), (_, of_bias) = sums.curvature.transpose(1, 2, 0)
     known = of_bias - both**2 / np.where(of_error > 1e-6, of_error, np.inf)
     reach = quantile / np.sqrt(PRECISION + np.maximum(known, 0.0))
-    bias = points.biases[0]
+    bias = at.biases[0]
     columns |= {"bias": bias, "bias_low": bias - reach, "bias_high": bias + reach}
 
     # a side is favoured at the level for all raters together (Bonferroni)
@@ -65,11 +63,15 @@ def rater_errors(pairs: Pairs, points: Points, z: Floats, level: float) -> Field
     return columns
 
 
-def _with_best_biases(pairs: Pairs, points: Points, z: Floats) -> tuple[Points, RaterSums]:
-    """Return the points with each rater's best bias at its error rate, and the sums there.
+def _with_best_biases(
+    pairs: Pairs, points: Points, error: Floats, z: Floats
+) -> tuple[Points, RaterSums]:
+    """Return the points with each rater's best bias at an error rate, and the sums there.
 
-    Without known sides, the biases stay 0. `z`, shape (n,), are the differences of the pairs.
+    `error` is that of all raters, or of each, shape (R,). Without known sides, the biases stay 0.
+    `z`, shape (n,), are the differences of the pairs.
     """
+    points = replace(points, errors=np.full_like(points.errors, error))
     for _ in range(30):
         sums, bias = RaterSums.of(pairs, points, z), points.biases
         slope = sums.slopes[:, 1] + PRECISION * bias

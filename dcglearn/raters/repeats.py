@@ -7,9 +7,6 @@ from dcglearn.logs.columns import Columns, ties_of, ways_of
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.unique_rows import list_numbers, numbered, unique_rows
 
-INCONSISTENT = ("half", "tie")
-"""What contradictory verdicts of one rater on a pair count."""
-
 
 def units(log: Columns) -> tuple[Indices, Integers, Integers]:
     """Return what was judged, whichever list was preferred or shown first, and how.
@@ -53,7 +50,7 @@ def reconciled(log: AnyLog, inconsistent: str) -> AnyLog:
     """
     import polars as pl
 
-    one_of(inconsistent, "inconsistent", INCONSISTENT)
+    one_of(inconsistent, "inconsistent", ("half", "tie"))
     if log.swapped is None:
         raise InputError(
             f"inconsistent={inconsistent!r} must know the list shown first: give the column swapped"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import polars as pl
 
@@ -35,29 +35,20 @@ def own_names(columns: Mapping[str, str] | str | None) -> dict[str, str]:
 
 
 @dataclass
-class OwnNames:
-    """The columns that a user names, by role.
+class SharedNames:
+    """The columns that a user names in judgements and, beside them, in a log or in runs.
 
-    Of names that are shared by judgements and `others`, a table takes those that it has; `used`
-    has the roles of these.
+    A table takes those that it has; `used` has the roles of these.
     """
 
     names: Mapping[str, str]
-    is_shared: bool = False
-    others: str = "runs"
     used: set[str] = field(default_factory=set)
 
-    def find(self, columns: Sequence[str], contract: Contract) -> Found:
-        """Return the columns of a table by role."""
-        return find(columns, contract, self.of_table(columns, contract))
-
-    def of_table(self, columns: Sequence[str], roles: Contract) -> Mapping[str, str]:
-        """Return the names for a table with these columns; of shared ones those that it has."""
-        if not self.is_shared:
-            return self.names
+    def of_table(self, columns: Sequence[str], roles: Contract) -> dict[str, str]:
+        """Return the names of roles for a table with these columns."""
         has, own = {*map(plain, columns)}, {}
         for word, name in self.names.items():
-            role = _role_called(word, roles)
+            role = role_called(word, roles)
             if role in roles and (not name or {*map(plain, name.split(".."))} <= has):
                 if role in own:
                     raise InputError(f"columns= names two columns for one role: {role}")
@@ -66,30 +57,34 @@ class OwnNames:
         return own
 
     def check(self) -> None:
-        """Raise InputError for a shared name that no table has."""
+        """Raise InputError for a name that no table has."""
         for role in self.names.keys() - self.used:
             name = self.names[role]
             raise InputError(
                 f"columns={{{role!r}: {name!r}}} names no column of the judgements, and none of "
-                f"the {self.others}"
+                "the log or the runs"
             )
 
 
-def own_columns(columns: Any, *, is_shared: bool = False) -> OwnNames:
-    """Return the names that a user gives, which may be shared by judgements and runs."""
-    return columns if isinstance(columns, OwnNames) else OwnNames(own_names(columns), is_shared)
+OwnNames: TypeAlias = Mapping[str, str] | str | SharedNames | None
+"""How a user names columns: by role, in a text, or for several tables."""
 
 
-def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None = None) -> Found:
+def names_given(own: OwnNames, columns: Sequence[str], roles: Contract) -> dict[str, str]:
+    """Return the names that a user gives, of shared ones those for a table with these columns."""
+    return own.of_table(columns, roles) if isinstance(own, SharedNames) else own_names(own)
+
+
+def find(names: Sequence[str], contract: Contract, columns: OwnNames = None) -> Found:
     """Return where a table with columns of these names has each role of a contract.
 
-    `own` names columns, ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand for the
+    `columns` names columns, ``{"a": "Links {}", "winner": "Urteil"}``, where braces stand for the
     position and ``first..last`` for columns that stand side by side; an empty name stands for no
     column; None stands for a reader that takes no such names. Raise InputError for a required
     column that is missing.
     """
-    can_name, given = own is not None, own or {}
-    own = {_role_called(word, contract): name for word, name in given.items()}
+    can_name, given = columns is not None, names_given(columns, names, contract)
+    own = {role_called(word, contract): name for word, name in given.items()}
     if len(own) < len(given):
         raise InputError(f"columns= names two columns for one role: {listed(given)}")
     unknown = next((role for role in own if role not in contract), None)
@@ -110,11 +105,11 @@ def find(names: Sequence[str], contract: Contract, own: Mapping[str, str] | None
 
     # others have one of an accepted name
     free = unused(names, named)
-    columns = {
+    everything = {
         role: named[role] if role in named else _accepted(free, role, about)
         for role, about in contract.items()
     }
-    found = {role: its for role, its in columns.items() if its}
+    found = {role: its for role, its in everything.items() if its}
 
     missing = [role for role, about in contract.items() if about.required and role not in found]
     if missing:
@@ -133,15 +128,14 @@ def unused(names: Sequence[str], found: Found) -> list[str]:
 
 def _refuse_twins(names: Sequence[str], found: Found) -> None:
     """Raise InputError if a column that is used has a twin of the same name, renamed by polars."""
-    used = {name for its in found.values() for name in its}
     for name in names:
         original = re.sub(r"_duplicated_[0-9]+$", "", name)
-        if original != name and original in used:
+        if original != name and original not in unused([original], found):
             raise InputError(f"two columns are called {original!r}; rename one")
 
     # a name above several columns, the others of which have none
     for its in found.values():
-        beside = names[list(names).index(its[0]) + 1 :][:1]
+        beside = names[names.index(its[0]) + 1 :][:1]
         if len(its) == 1 and beside and re.fullmatch(r"(_duplicated_[0-9]+)?", beside[0]):
             raise InputError(
                 f"the column beside {its[0]!r} has no name; see the recipe 'Two lines of names'"
@@ -160,7 +154,7 @@ def _named(names: Sequence[str], role: str, name: str) -> list[str]:
     elif ".." in name and name not in names:
         ends = [_matching(names, end) for end in name.split("..", 1)]
         inside = all(len(end) == 1 for end in ends)
-        start, stop = (list(names).index(end[0]) for end in ends) if inside else (0, -1)
+        start, stop = (names.index(end[0]) for end in ends) if inside else (0, -1)
         its = list(names[start : stop + 1])
     else:
         its = _matching(names, name)
@@ -184,7 +178,7 @@ def _matching(names: Sequence[str], name: str) -> list[str]:
     return exact or [column for column in names if plain(column) == plain(name)]
 
 
-def _role_called(word: str, contract: Contract) -> str:
+def role_called(word: str, contract: Contract) -> str:
     """Return the role that is called so, by its own name or by that of a column of it."""
     roles = [role for role, about in contract.items() if plain(word) in _names(about)]
     return roles[0] if word not in contract and len(roles) == 1 else word

@@ -86,9 +86,9 @@ DOCUMENT: Contract = {
 
 LISTED: Contract = {
     "query": Role("label", QUERY, required=True),
-    "a": first_of("label", "docs_a documents_a a left list_a"),
-    "b": first_of("label", "docs_b documents_b b right list_b"),
-    "list": first_of("label", "docs documents list results"),
+    "docs_a": first_of("label", "docs_a documents_a a left list_a"),
+    "docs_b": first_of("label", "docs_b documents_b b right list_b"),
+    "docs": first_of("label", "docs documents list results"),
 }
 """The columns of lists of documents that are judged elsewhere, for `with_grades`."""
 

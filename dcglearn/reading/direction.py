@@ -13,6 +13,7 @@ from dcglearn.foundation.validation import Flags, Floats, Grades, UpsideDownErro
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.sides import Sides
 from dcglearn.metrics.textbook_scores import textbook_scores
+from dcglearn.reading.winners import NAMED
 
 OTHER = {"a": "b", "b": "a", "left": "right", "right": "left"}
 """The opposite of each meaning of a word for the winner."""
@@ -22,7 +23,7 @@ GRADES = "With the grades reversed"
 WINNERS = "With the winners exchanged"
 SIDES = "With sides told the other way"
 
-OF_ARRAYS = {GRADES: "give the largest grade minus each", WINNERS: "give the preferred lists first"}
+OF_ARRAYS = {WINNERS: "give the preferred lists first", GRADES: "give the largest grade minus each"}
 """What mends each reversal of a log that was not read from a table."""
 
 CHECKED_PAIRS = 5_000
@@ -54,7 +55,9 @@ def check_direction(
         if side in OTHER
     }
     exchange = f"winner_words={other}" if other else "negate the ratings if small ones are good"
-    remedies = {GRADES: f"scale={list(names[::-1])}", WINNERS: exchange}
+    if NAMED in words:
+        exchange = "exchange the two systems, run_a= and run_b= (--run-a, --run-b) or their columns"
+    remedies = {WINNERS: exchange, GRADES: f"scale={list(names[::-1])}"}
 
     if b_first is None:
         check_sense(log, remedies)

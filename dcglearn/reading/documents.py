@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from dcglearn.foundation.inputs import keys_once
+from dcglearn.foundation.inputs import expand_paths, is_path, keys_once
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import InputError, errors_in, listed
-from dcglearn.reading.columns import OwnNames, unused
+from dcglearn.foundation.validation import InputError, errors_in, listed, one_of
+from dcglearn.reading.columns import OwnNames, find, unused
 from dcglearn.reading.contract import JUDGED, Contract, Found, plain
-from dcglearn.reading.scale import COMMAS, NO_GRADE
-from dcglearn.reading.tables import Refusals, Table, table_of, table_of_bytes
+from dcglearn.reading.scale import BAD, COMMAS, NO_GRADE, Scale
+from dcglearn.reading.tables import Refusals, Table, joined, table_of, table_of_bytes
 from dcglearn.reading.texts import text, twins
 from dcglearn.reading.trec import ORDER, lines_of
 
@@ -32,6 +32,30 @@ USUAL = {"q0", "iteration", "iter", "query", "querytext", "docid"}
 """Plain names of columns that stand beside those that are read in TREC's files and PyTerrier."""
 
 
+def judged_documents(
+    judgements: Any, duplicates: str, n_grades: int | None, scale: Any, columns: Any
+) -> tuple[str, pl.DataFrame, tuple[str, ...] | None]:
+    """Return the name of judgements, their documents, and the names of their grades.
+
+    The arguments are those of `read_judgements`. A document has one grade.
+    """
+    # the documents in files, or in one table
+    own, levels = columns or {}, Scale.of(scale, n_grades)
+    sources = [("judgements", judgements)]
+    if is_path(judgements):
+        sources = [opened(path, JUDGED, own) for path in expand_paths(judgements)]
+    tables = [_graded(name, documents_of(name, one, JUDGED, own), levels) for name, one in sources]
+    name = sources[0][0] if len(sources) == 1 else f"{len(sources):,} files"
+    table = joined(tables)
+    warn_of_twins(name, table.frame["query"])
+
+    # no grade is a slip, unless the scale names it
+    frame = without_duplicates(table, duplicates)
+    if levels.names is None:
+        _refuse_slip(table, n_grades)
+    return name, frame, levels.names
+
+
 def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
     """Return the name of a file, and the table or the dictionary by query that it holds."""
     judged = contract is JUDGED
@@ -41,8 +65,9 @@ def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
         table = lines_of(name, data, judged=judged)
         if table is not None:
             with errors_in(name):
-                found = own.find(table.frame.columns, contract)
-            return name, replace(table, frame=table.frame.select(*found))
+                found = _found(table.frame, contract, own)
+            cells = table.frame.select(pl.col(its[0]).alias(role) for role, its in found.items())
+            return name, replace(table, frame=cells)
 
         # Python writes NaN, which JSON does not know
         if data.lstrip()[:1] == b"{":
@@ -139,7 +164,7 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
     rows: list[Any] = []
     for query, part in queries.items():
         if not isinstance(part, Mapping):
-            cure = "dict.fromkeys(documents, 1) takes all for relevant"
+            cure = "dict.fromkeys([...], 1), with the names, takes all for relevant"
             if number == "score":
                 cure = "{d: -i for i, d in enumerate(documents)} keeps their order"
             raise InputError(
@@ -193,7 +218,7 @@ def _found(frame: pl.DataFrame, contract: Contract, own: OwnNames) -> Found:
     names, judged = frame.columns, contract is JUDGED
     if judged and {*map(plain, names)} >= {"corpusid", "score"}:  # as BEIR writes it
         contract = {**JUDGED, "grade": replace(JUDGED["grade"], names="score")}
-    found = own.find(names, contract)
+    found = find(names, contract, own)
     if {"grade", "score", "rank"} & found.keys():
         return found
 
@@ -214,3 +239,144 @@ def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
         is_list = texts.str.contains(r"^(\[(\]|[\[\{\"0-9-])|\{[\}\"])")
         refusals.add(is_list, f"{role} is", "use text or an integer", texts)
     return texts
+
+
+def _graded(name: str, table: Table, levels: Scale) -> Table:
+    """Return the documents that have a grade, a number or a place on a scale; warn of others."""
+    refusals = Refusals(table)
+    if levels.names is None:
+        remedy = (
+            "scale= (--scale Bad,Fair,Good) gives names of grades, worst first, and "
+            "columns={'grade': '...'} another column; "
+        )
+        grade = numbers("grade", table, refusals, remedy)
+
+        # numbers that are too large
+        refusals.add(grade.is_infinite().fill_null(False), "grade is", "", grade)
+    else:
+        texts = text(table.frame["grade"])
+        codes = levels.codes(texts)
+        first = texts[int((codes == BAD).argmax())]
+        refusals.add(codes == BAD, f"grade holds {levels.problem(first)}")
+
+        # numbers below 0 are worth nothing
+        is_below = (texts.cast(pl.Float64, strict=False) < 0).fill_null(False)
+        grade = pl.Series(codes, dtype=pl.Float64).replace(-1.0, None).set(is_below, 0.0)
+    refusals.check()
+
+    # grades below 0 are worth nothing, and documents without a grade not judged
+    frame = table.frame.select("query", "document", grade.clip(0.0).alias("grade"))
+    missing = grade.is_null().arg_true().to_list()
+    if len(missing) == len(frame):
+        raise InputError(f"{name} holds no grade; judge some documents first")
+    table = replace(table, frame=frame)
+    if missing:
+        warnings.warn(
+            f"{name}: no grade of {len(missing):,} of {len(frame):,} documents, which count as not "
+            f"judged; the first is in {table.place(missing[0])}",
+            stacklevel=2,
+        )
+        table = table.without(missing)
+    return table
+
+
+def _refuse_slip(table: Table, n_grades: int | None) -> None:
+    """Raise InputError for a grade above the scale, or for one that is a slip, as 30 beside 3.
+
+    A slip is the top one of few levels where it stands apart and is rare.
+    """
+    grades, few_levels, rare = table.frame["grade"], 10, 0.005
+    levels = grades.unique().sort()
+    top, is_top = levels[-1], grades == levels[-1]
+    problem = off_scale(top, n_grades) if n_grades is not None and top >= n_grades else ""
+    is_apart = 1 < len(levels) <= few_levels and top - levels[-2] > 1
+    if n_grades is None and is_apart and is_top.sum() <= rare * len(grades):
+        problem = (
+            f"the grade {top:g} ({is_top.sum():,} of {len(grades):,}) stands far above the others, "
+            f"up to {levels[-2]:g}; correct it, or n_grades={int(top) + 1} insists on it"
+        )
+    if problem:
+        raise InputError(f"{table.place(int(is_top.arg_max() or 0))}: {problem}")
+
+
+def off_scale(top: float, size: int) -> str:
+    """Return the refusal of a grade above a scale."""
+    return (
+        f"grade {top:g} lies outside 0..{size - 1}; raise n_grades={size} (--grades) or correct it"
+    )
+
+
+def without_duplicates(
+    table: Table, duplicates: str, keys: Sequence[str] = ("query", "document")
+) -> pl.DataFrame:
+    """Return a frame with one row per key; raise InputError if a key recurs on "error"."""
+    one_of(duplicates, "duplicates", ("error", "first", "last"))
+    frame = table.frame
+    if frame.select(keys).hash_rows().n_unique() == len(frame):
+        return frame
+
+    # the first of those that occur again
+    if duplicates == "error":
+        refusals = Refusals(table)
+        twice = frame.select(keys).is_duplicated()
+        problem = "occurs more than once for its query: the document"
+        remedy = (
+            'in Python, duplicates="first" or "last" keeps one; or see the recipe '
+            "'Grades of several raters'"
+        )
+        refusals.add(twice, problem, remedy, frame["document"])
+        refusals.check()
+    keep: Any = duplicates
+    return frame.unique(keys, keep=keep, maintain_order=True)
+
+
+def scored(name: str, table: Table) -> Table:
+    """Return documents with scores, or with ranks in their place where no row has a score."""
+    frame, refusals = table.frame, Refusals(table)
+    score = numbers("score", table, refusals) if "score" in frame else None
+    refusals.check()
+    if score is not None and not score.is_null().all():
+        remedy = "columns={'score': ''} takes the ranks" if "rank" in frame else ""
+        refusals.add(score.is_null(), "score is missing", remedy)
+        refusals.check()
+        frame = frame.with_columns(score=score)
+        if "rank" in frame:
+            _check_ranks(name, frame)
+        return replace(table, frame=frame.drop("rank", strict=False))
+
+    # ranks alone
+    if "rank" not in frame:
+        raise InputError(f"{name} holds no score")
+    rank = numbers("rank", table, refusals)
+    refusals.check()
+    keys = [role for role in ("run", "query") if role in frame]
+    frame = frame.with_columns(score=-rank).drop("rank")
+    is_shared = frame.select(*keys, "score").is_duplicated() | rank.is_null()
+    problem = "is missing, or occurs twice in the query, and there are no scores: the rank"
+    refusals.add(is_shared, problem, "", rank)
+    refusals.check()
+    return replace(table, frame=frame)
+
+
+def _check_ranks(name: str, frame: pl.DataFrame) -> None:
+    """Raise InputError if ranks and scores are exchanged; warn if rank 1 scores worst."""
+    rank = frame["rank"].cast(pl.Float64, strict=False)
+    if rank.has_nulls():
+        return
+    if (rank % 1 != 0).any():
+        if (frame["score"] % 1 == 0).all():
+            raise InputError(f"{name}: rank and score seem exchanged: the rank {rank[0]:g} is none")
+        return
+
+    # on the first lines, then on all
+    keys = [role for role in ("run", "query") if role in frame]
+    score, ranked = pl.col("score"), frame.with_columns(rank)
+    is_worst = (score.get(pl.col("rank").arg_min()) == score.min()) & (score.n_unique() > 1)
+    for lines in (ranked[:1000], ranked):
+        if not lines.group_by(keys).agg(is_worst=is_worst)["is_worst"].all():
+            return
+    warnings.warn(
+        f"{name}: the document of rank 1 has the lowest score in every query, and the highest "
+        "counts as the best: negate the scores, or columns={'score': ''} takes the ranks",
+        stacklevel=2,
+    )

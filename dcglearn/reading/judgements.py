@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import MAX_GRADES, InputError, PolarsFrame, one_of, scale_size
+from dcglearn.foundation.validation import MAX_GRADES, InputError, PolarsFrame, scale_size
 
 if TYPE_CHECKING:
     from dcglearn.reading.columns import OwnNames
-    from dcglearn.reading.scale import Scale
-    from dcglearn.reading.tables import Table
 
 Duplicates = Literal["error", "first", "last"]
 
@@ -55,6 +51,8 @@ class Judgements:
 
     def __post_init__(self) -> None:
         import polars as pl
+
+        from dcglearn.reading.documents import off_scale
 
         # grades as they count
         grade = self.frame["grade"].cast(pl.Float64).fill_nan(None).clip(0.0)
@@ -134,74 +132,12 @@ def read_judgements(
             raise InputError(f"{judgements.name}: scale= is for judgements that are not read yet")
         return judgements if n_grades is None else replace(judgements, n_grades=n_grades)
 
-    from dcglearn.reading.columns import own_columns
-    from dcglearn.reading.contract import JUDGED
-    from dcglearn.reading.documents import documents_of, opened, warn_of_twins
-    from dcglearn.reading.scale import Scale
-    from dcglearn.reading.tables import files_of, joined
+    from dcglearn.reading.documents import judged_documents
 
-    # the documents in files, or in one table
-    own, levels = own_columns(columns), Scale.of(scale, n_grades)
-    sources = [("judgements", judgements)]
-    if is_path(judgements):
-        sources = [opened(path, JUDGED, own) for path in files_of(judgements)]
-    tables = [_graded(name, documents_of(name, one, JUDGED, own), levels) for name, one in sources]
-    name = sources[0][0] if len(sources) == 1 else f"{len(sources):,} files"
-    table = joined(tables)
-    warn_of_twins(name, table.frame["query"])
-
-    # a document has one grade
-    frame = without_duplicates(table, duplicates)
-    if levels.names is not None:
-        return Judgements(frame, name, None, levels.names, _numbers_in(levels.names))
-    _refuse_slip(table, n_grades)
+    name, frame, names = judged_documents(judgements, duplicates, n_grades, scale, columns)
+    if names is not None:
+        return Judgements(frame, name, None, names, _numbers_in(names))
     return Judgements(frame, name, n_grades)
-
-
-def _graded(name: str, table: Table, levels: Scale) -> Table:
-    """Return the documents that have a grade, a number or a place on a scale; warn of others."""
-    import polars as pl
-
-    from dcglearn.reading.documents import numbers
-    from dcglearn.reading.scale import BAD
-    from dcglearn.reading.tables import Refusals
-    from dcglearn.reading.texts import text
-
-    refusals = Refusals(table)
-    if levels.names is None:
-        remedy = (
-            "scale= (--scale Bad,Fair,Good) gives names of grades, worst first, and "
-            "columns={'grade': '...'} another column; "
-        )
-        grade = numbers("grade", table, refusals, remedy)
-
-        # numbers that are too large
-        refusals.add(grade.is_infinite().fill_null(False), "grade is", "", grade)
-    else:
-        texts = text(table.frame["grade"])
-        codes = levels.codes(texts)
-        first = texts[int((codes == BAD).argmax())]
-        refusals.add(codes == BAD, f"grade holds {levels.problem(first)}")
-
-        # numbers below 0 are worth nothing
-        is_below = (texts.cast(pl.Float64, strict=False) < 0).fill_null(False)
-        grade = pl.Series(codes, dtype=pl.Float64).replace(-1.0, None).set(is_below, 0.0)
-    refusals.check()
-
-    # grades below 0 are worth nothing, and documents without a grade not judged
-    frame = table.frame.select("query", "document", grade.clip(0.0).alias("grade"))
-    missing = grade.is_null().arg_true().to_list()
-    if len(missing) == len(frame):
-        raise InputError(f"{name} holds no grade; judge some documents first")
-    table = replace(table, frame=frame)
-    if missing:
-        warnings.warn(
-            f"{name}: {len(missing):,} of {len(frame):,} documents have no grade and count as not "
-            f"judged; the first is in {table.place(missing[0])}",
-            stacklevel=2,
-        )
-        table = table.without(missing)
-    return table
 
 
 def _numbers_in(names: Sequence[str]) -> tuple[float, ...] | None:
@@ -210,55 +146,3 @@ def _numbers_in(names: Sequence[str]) -> tuple[float, ...] | None:
         return tuple(float(name) for name in names)
     except ValueError:
         return None
-
-
-def _refuse_slip(table: Table, n_grades: int | None) -> None:
-    """Raise InputError for a grade above the scale, or for one that is a slip, as 30 beside 3.
-
-    A slip is the top one of few levels where it stands apart and is rare.
-    """
-    grades, few_levels, rare = table.frame["grade"], 10, 0.005
-    levels = grades.unique().sort()
-    top, is_top = levels[-1], grades == levels[-1]
-    problem = off_scale(top, n_grades) if n_grades is not None and top >= n_grades else ""
-    is_apart = 1 < len(levels) <= few_levels and top - levels[-2] > 1
-    if n_grades is None and is_apart and is_top.sum() <= rare * len(grades):
-        problem = (
-            f"the grade {top:g} ({is_top.sum():,} of {len(grades):,}) stands far above the others, "
-            f"up to {levels[-2]:g}; correct it, or n_grades={int(top) + 1} insists on it"
-        )
-    if problem:
-        raise InputError(f"{table.place(int(is_top.arg_max() or 0))}: {problem}")
-
-
-def off_scale(top: float, size: int) -> str:
-    """Return the refusal of a grade above a scale."""
-    return (
-        f"grade {top:g} lies outside 0..{size - 1}; raise n_grades={size} (--grades) or correct it"
-    )
-
-
-def without_duplicates(
-    table: Table, duplicates: Duplicates, keys: Sequence[str] = ("query", "document")
-) -> PolarsFrame:
-    """Return a frame with one row per key; raise InputError if a key recurs on "error"."""
-    from dcglearn.reading.tables import Refusals
-
-    one_of(duplicates, "duplicates", get_args(Duplicates))
-    frame = table.frame
-    if frame.select(keys).hash_rows().n_unique() == len(frame):
-        return frame
-
-    # the first of those that occur again
-    if duplicates == "error":
-        refusals = Refusals(table)
-        twice = frame.select(keys).is_duplicated()
-        problem = "occurs more than once for its query: the document"
-        remedy = (
-            'keep one by duplicates="first" or "last", or see the recipe '
-            "'Grades of several raters'"
-        )
-        refusals.add(twice, problem, remedy, frame["document"])
-        refusals.check()
-    keep: Any = duplicates
-    return frame.unique(keys, keep=keep, maintain_order=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.signatures import spelled_out
-from dcglearn.foundation.validation import Fields, Grades, InputError, PathLike, PolarsFrame
+from dcglearn.foundation.validation import Fields, Grades, InputError, PathLike, PolarsFrame, listed
 from dcglearn.logs.columns import ColumnValues, ties_of
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.reading import MetricLike, read_metric
@@ -117,7 +117,7 @@ class Preferences(PreferencePairs):
         wrong = np.argwhere((np.sort(codes) != np.arange(first.shape[1])).any(axis=2))
         if len(wrong):
             side, row = wrong[0]
-            shown = ", ".join(map(str, documents[codes[side, row]]))
+            shown = listed(documents[codes[side, row]])
             raise InputError(
                 f"{('preferred', 'other')[side]}[{row}] = [{shown}]: every list must rank the same "
                 f"{first.shape[1]} documents once each, and the log names {len(documents)}; "
@@ -161,7 +161,7 @@ class Preferences(PreferencePairs):
             table["docs_a"], table["docs_b"] = self.docs.T
         return log_frame(table, self.grade_names, self.n_grades)
 
-    def save(self, path: PathLike, *, force: bool = True) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the log beside `path` and rename it, as Parquet or as JSON lines.
 
         Parquet has the suffix ``.parquet``, JSON lines have ``.jsonl``, ``.ndjson``, ``.json`` or
@@ -172,7 +172,7 @@ class Preferences(PreferencePairs):
         """
         from dcglearn.reading.tables import write_frame
 
-        write_frame(self.to_polars(), path, force=force)
+        write_frame(self.to_polars(), path)
 
 
 def log_frame(

@@ -39,7 +39,7 @@ def pairs_of_ratings(
     numbers = {role: numbered(table[role]) for role in WITHIN if role in table}
     group = numbers.get("group", np.zeros(len(table["list"]), dtype=np.intp))
     block = unique_rows(np.column_stack([group, *numbers.values()]))[2]
-    counts, line = _rows(table, block) if by_row else _counts(table, block)
+    counts, line = _counts(table, block, by_row=by_row)
     preferred, other, weight = _compared(name, counts)
     if not len(weight):
         raise InputError(
@@ -58,7 +58,7 @@ def pairs_of_ratings(
     pairs = Preferences(
         lists[first],
         lists[second],
-        n_grades=scale.n_grades or int(max(lists.max(), 0)) + 1,
+        n_grades=scale.n_grades or size_of(lists),
         grade_names=scale.names,
         weight=weight,
         rater=table["group"][first] if "group" in table else None,
@@ -72,27 +72,21 @@ def pairs_of_ratings(
     return pairs.changed(rated=counts, units=np.column_stack([preferred, other]), dropped=dropped)
 
 
-def _counts(table: Fields, block: Indices) -> tuple[RatingCounts, Indices]:
-    """Return how often each list got each rating, and the first line of each unit.
+def _counts(table: Fields, block: Indices, *, by_row: bool) -> tuple[RatingCounts, Indices]:
+    """Return how often each list, or row, got each rating, and the first line of each unit.
 
     The counts are ordered by block, list and rating.
     """
     _, of_list, number = unique_rows(packed(table["list"]))
-    units, line, unit = unique_rows(np.column_stack([block, number]))
+    keys = [np.arange(len(block))] if by_row else [block, number]
+    _, line, unit = unique_rows(np.column_stack(keys))
     ratings, rank = np.unique(table["rating"], return_inverse=True)
     cells, _, cell = unique_rows(np.column_stack([unit, rank]))
     weight = np.bincount(cell, table.get("weight")).astype(np.float64)
 
     unit, rank = cells.T
-    block, number = units[unit].T
-    return RatingCounts(table["list"][of_list], block, number, unit, ratings[rank], weight), line
-
-
-def _rows(table: Fields, block: Indices) -> tuple[RatingCounts, Indices]:
-    """Return the ratings of each row, and the number of each row."""
-    rows = np.arange(len(block))
-    weight = table.get("weight", np.ones(len(block)))
-    return RatingCounts(table["list"], block, rows, rows, table["rating"], weight), rows
+    row, lists = line[unit], table["list"][of_list]
+    return RatingCounts(lists, block[row], number[row], unit, ratings[rank], weight), line
 
 
 def _compared(name: str, counts: RatingCounts) -> tuple[Indices, Indices, Floats]:

@@ -24,7 +24,7 @@ from dcglearn.foundation.validation import (
     listed,
 )
 from dcglearn.logs.sides import Sides
-from dcglearn.reading.columns import own_columns, refuse_unused_order, unused
+from dcglearn.reading.columns import find, names_given, refuse_unused_order, unused
 from dcglearn.reading.contract import JUDGEMENT, QUESTION, RATED_LIST, Contract, plain
 from dcglearn.reading.direction import check_direction
 from dcglearn.reading.options import JudgementOptions, ListOptions
@@ -240,14 +240,16 @@ def native_frame(
     if ratings:
         read = rows_of(table, RATED_LIST, n_grades=n_grades, **options)
         log_of_ratings(read, as_is=as_is)
-        return log_frame(read.values, read.scale.names, read.scale.n_grades, RATED_LIST), read
+    else:
+        read = judgements_of(table, n_grades, **options)
+        log_of(read, as_is=as_is, sides=options.get("sides"))
 
-    read = judgements_of(table, n_grades, **options)
-    if not as_is:
-        log_of(read, sides=options.get("sides"))
-    winner = np.array(MEANINGS, dtype=object)[read.values["winner"]]
-    values = {**read.values, "winner": winner}
-    return log_frame(values, read.scale.names, read.scale.n_grades), read
+    # codes of winners as words
+    scale, values = read.scale, dict(read.values)
+    if not ratings:
+        values["winner"] = np.array(MEANINGS, dtype=object)[values["winner"]]
+    contract = RATED_LIST if ratings else JUDGEMENT
+    return log_frame(values, scale.names, scale.n_grades, contract), read
 
 
 @dataclass(frozen=True)
@@ -273,7 +275,7 @@ def read_table(
     Bad rows are written to the file `skip_bad`, if one is given, and the others are read.
     """
     if skip_bad is not None:
-        refuse_unwritable(skip_bad, force=True)
+        refuse_unwritable(skip_bad)
     table = table_of(data)
     try:
         return read(table, **options)
@@ -296,7 +298,7 @@ def columns_of(
 
     # where the columns are, and which grades they may hold
     with errors_in(table.name):
-        found = own_columns(options.get("columns")).find(table.frame.columns, contract)
+        found = find(table.frame.columns, contract, options.get("columns") or {})
     stated = found.get("scale")
     column = table.frame[stated[0]] if stated else None
     levels = Scale.of(options.get("scale"), n_grades, column)
@@ -352,7 +354,7 @@ def judgements_of(
         read.recognised.columns,
         read.refusals,
     )
-    own = own_columns(options.get("columns")).names
+    own = names_given(options.get("columns"), frame.columns, JUDGEMENT)
     if "swapped" not in {*found, *own}:
         refuse_unused_order(frame, found)
 
@@ -403,11 +405,12 @@ def _remark_systems(systems: Sequence[Any], codes: Grades, refusals: Refusals) -
     if len(names) != 2:
         return
     won = np.where(codes == A, *systems)[decided]
-    times = {name: int((won == name).sum()) for name in names}
-    first, second = sorted(names, key=times.__getitem__, reverse=True)
-    p_value = min(1.0, 2 * float(binomial_tail(times[first], len(won))))
+    (most, first), (least, second) = sorted(
+        ((np.count_nonzero(won == name), name) for name in names), key=lambda one: -one[0]
+    )
+    p_value = min(1.0, 2 * float(binomial_tail(most, len(won))))
     refusals.remarks.append(
-        f"{first} won {times[first]:,} of {len(won):,} verdicts, {second} {times[second]:,} "
+        f"{first} won {most:,} of {number_of(len(won), 'verdicts', ',')}, {second} {least:,} "
         f"(p = {p_value:.2g}, a sign test that takes verdicts as independent)"
     )
 

@@ -34,7 +34,7 @@ class Recognised(Finding):
     @property
     def sentence(self) -> str:
         """Columns of other names and those that are not used, and the winners, in words."""
-        return "; ".join(self._taken) or "all columns have their usual names, and are used"
+        return "; ".join(self.lines) or "all columns have their usual names, and are used"
 
     @property
     def winners(self) -> str:
@@ -43,17 +43,11 @@ class Recognised(Finding):
         for word, (meaning, n) in (self.words or {}).items():
             name = word if word.lower() == meaning else f"{word or 'blank'} = {meaning}"
             counts.append(f"{name} ({n:,})")
-        more = [f"and {len(counts) - 20} more"] if counts[20:] else []
-        return f"winners: {', '.join([*counts[:20], *more])}"
+        return f"winners: {listed(counts)}"
 
     @property
-    def lines(self) -> Sequence[str]:
-        """Columns of other names and those that are not used, winners, and remarks, a line each."""
-        return [*self._taken, *(f"remark: {note}" for note in self.notes)]
-
-    @property
-    def _taken(self) -> list[str]:
-        """What columns of other names and winners were taken for, and columns that are not used."""
+    def lines(self) -> list[str]:
+        """Columns of other names and those that are not used, and the winners, a line each."""
         columns = []
         for role, names in self.columns.items():
             name = names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]}"

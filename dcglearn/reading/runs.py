@@ -9,20 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, PolarsFrame, is_records
-from dcglearn.reading.judgements import (
-    Duplicates,
-    Judgements,
-    JudgementsLike,
-    read_judgements,
-    without_duplicates,
-)
+from dcglearn.reading.judgements import Duplicates, Judgements, JudgementsLike, read_judgements
 
 if TYPE_CHECKING:
     from dcglearn.reading.columns import OwnNames
-    from dcglearn.reading.tables import Table
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dict ``{query: {document: score}}``, or a list of runs."""
@@ -101,10 +94,8 @@ def read_runs(
     >>> [run.name for run in dl.read_runs({"old": {"q": {"a": 1.0}}, "new": {"q": {"b": 1.0}}})]
     ['old', 'new']
     """
-    from dcglearn.reading.columns import own_columns
-
     # a list of sources, or one
-    own = own_columns(columns)
+    own = columns or {}
     sources = runs if isinstance(runs, list | tuple) and not is_records(runs) else [runs]
     read: list[tuple[str, Run]] = []
     for i, source in enumerate(sources, 1):
@@ -141,11 +132,11 @@ def read_both(
     names differ in capitals or Unicode's form alone, and of numbers that look exchanged. `scale`
     has `n_grades` and `scale` of the judgements.
     """
-    from dcglearn.reading.columns import own_columns
+    from dcglearn.reading.columns import SharedNames, own_names
     from dcglearn.reading.documents import warn_of_twins
     from dcglearn.reading.trec import ORDER
 
-    own = own_columns(columns, is_shared=True)
+    own = SharedNames(own_names(columns))
     judged = read_judgements(judgements, duplicates=duplicates, columns=own, **scale)
     read = read_runs(runs, duplicates=duplicates, columns=own)
     own.check()
@@ -168,13 +159,12 @@ def _systems(
 ) -> Iterator[tuple[str, Run]]:
     """Yield the runs in a source, each with the name of its file."""
     from dcglearn.reading.contract import RUN
-    from dcglearn.reading.documents import documents_of, opened
-    from dcglearn.reading.tables import files_of
+    from dcglearn.reading.documents import documents_of, opened, scored, without_duplicates
 
     if isinstance(source, Run):
         yield name, source
     elif is_path(source):
-        for path in files_of(source):
+        for path in expand_paths(source):
             yield from _systems(*opened(path, RUN, own), own, duplicates)
     elif isinstance(source, Mapping) and any(map(_is_system, source.values())):
         for label, system in source.items():
@@ -183,7 +173,7 @@ def _systems(
                 raise InputError(f"{label}: {len(its)} runs under one name; give one")
             yield name, replace(its[0][1], name=str(label))
     else:
-        table = _scored(name, documents_of(name, source, RUN, own))
+        table = scored(name, documents_of(name, source, RUN, own))
         keys = [role for role in ("run", "query", "document") if role in table.frame]
         frame = without_duplicates(table, duplicates, keys)
 
@@ -204,60 +194,3 @@ def _is_system(value: Any) -> bool:
     # a list of names is no run, nor are they documents with scores: the reader says what to write
     is_listed = isinstance(value, list | tuple) and not is_records(value)
     return not (is_listed and all(isinstance(one, str | int) for one in value))
-
-
-def _scored(name: str, table: Table) -> Table:
-    """Return documents with scores, or with ranks in their place where no row has a score."""
-    from dcglearn.reading.documents import numbers
-    from dcglearn.reading.tables import Refusals
-
-    frame, refusals = table.frame, Refusals(table)
-    score = numbers("score", table, refusals) if "score" in frame else None
-    refusals.check()
-    if score is not None and not score.is_null().all():
-        remedy = "columns={'score': ''} takes the ranks" if "rank" in frame else ""
-        refusals.add(score.is_null(), "score is missing", remedy)
-        refusals.check()
-        frame = frame.with_columns(score=score)
-        if "rank" in frame:
-            _check_ranks(name, frame)
-        return replace(table, frame=frame.drop("rank", strict=False))
-
-    # ranks alone
-    if "rank" not in frame:
-        raise InputError(f"{name} holds no score")
-    rank = numbers("rank", table, refusals)
-    refusals.check()
-    keys = [role for role in ("run", "query") if role in frame]
-    frame = frame.with_columns(score=-rank).drop("rank")
-    is_shared = frame.select(*keys, "score").is_duplicated() | rank.is_null()
-    problem = "is missing, or occurs twice in the query, and there are no scores: the rank"
-    refusals.add(is_shared, problem, "", rank)
-    refusals.check()
-    return replace(table, frame=frame)
-
-
-def _check_ranks(name: str, frame: PolarsFrame) -> None:
-    """Raise InputError if ranks and scores are exchanged; warn if rank 1 scores worst."""
-    import polars as pl
-
-    rank = frame["rank"].cast(pl.Float64, strict=False)
-    if rank.has_nulls():
-        return
-    if (rank % 1 != 0).any():
-        if (frame["score"] % 1 == 0).all():
-            raise InputError(f"{name}: rank and score seem exchanged: the rank {rank[0]:g} is none")
-        return
-
-    # on the first lines, then on all
-    keys = [role for role in ("run", "query") if role in frame]
-    score, ranked = pl.col("score"), frame.with_columns(rank)
-    is_worst = (score.get(pl.col("rank").arg_min()) == score.min()) & (score.n_unique() > 1)
-    for lines in (ranked[:1000], ranked):
-        if not lines.group_by(keys).agg(is_worst=is_worst)["is_worst"].all():
-            return
-    warnings.warn(
-        f"{name}: the document of rank 1 has the lowest score in every query, and the highest "
-        "counts as the best: negate the scores, or columns={'score': ''} takes the ranks",
-        stacklevel=2,
-    )

@@ -71,11 +71,11 @@ class Scale:
         told = [one for one in (stated, given, n_grades) if one is not None]
 
         # all say the same, and each grade has its own name
-        lists = [tuple(str(name).strip() for name in one) for one in told if isinstance(one, list)]
-        sizes = [*map(len, lists), *(one for one in told if not isinstance(one, list))]
+        lists = {tuple(str(name).strip() for name in one) for one in told if isinstance(one, list)}
+        sizes = (len(one) if isinstance(one, list) else one for one in told)
         known = {scale_size(size, 0, "the number of grades") for size in sizes}
-        own = lists[0] if lists else ()
-        if len(known) > 1 or len({*lists}) > 1 or len({*map(_key, own)}) < len(own):
+        own = next(iter(lists), ())
+        if len(known) > 1 or len(lists) > 1 or len({*map(_key, own)}) < len(own):
             raise InputError(
                 f"scale={names} must name each grade once, worst first, and n_grades={n_grades} "
                 f"and the column scale ({stated}) say the same; columns={{'scale': ''}} ignores it"
@@ -98,16 +98,14 @@ class Scale:
             cells = text(cells)
 
         # whole numbers at once
-        codes = pl.repeat(None, len(cells), dtype=pl.Int8, eager=True)
-        if self.takes_numbers:
-            numbers = cells.cast(pl.Int16, strict=False)
-            codes = numbers.set(~numbers.is_between(EMPTY, self.top), None).cast(pl.Int8)
+        end = self.top + 1 if self.takes_numbers else EMPTY
+        numbers = cells.cast(pl.Int16, strict=False)
+        codes = numbers.set(~numbers.is_between(EMPTY, end, "left"), None).cast(pl.Int8)
 
         # each other text once
         others = codes.is_null()
         if others.any():
-            end = self.top + 1 if self.takes_numbers else 0
-            words = {str(number): number for number in range(EMPTY, end)}
+            words = {str(number): number for number in range(EMPTY, max(end, 0))}
             words |= dict.fromkeys(NO_GRADE, UNKNOWN)
             words |= {_key(name): grade for grade, name in enumerate(self.names or ())}
             by_name = by_text(text(cells.filter(others)), lambda cell: words.get(_key(cell), BAD))

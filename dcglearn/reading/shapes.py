@@ -8,16 +8,16 @@ from typing import Any
 
 import polars as pl
 
-from dcglearn.foundation.validation import InputError, PolarsFrame
-from dcglearn.reading.columns import find, own_columns, own_names
-from dcglearn.reading.contract import DOCUMENT, LISTED, Role
+from dcglearn.foundation.validation import InputError, PolarsFrame, known
+from dcglearn.reading.columns import find, names_given, role_called
+from dcglearn.reading.contract import DOCUMENT, LISTED
 from dcglearn.reading.judgements import read_judgements
 from dcglearn.reading.tables import Refusals, Table, table_of
 from dcglearn.reading.texts import text
 from dcglearn.reading.values import lists_of_names
 
-OF_LISTS = {role: Role("documents", role) for role in ("docs", "docs_a", "docs_b", *LISTED)}
-"""Roles of a log's columns that say which documents its lists hold."""
+GRADES_OF = {"docs_a": "a", "docs_b": "b", "docs": "list"}
+"""The column of the grades of the documents in each column."""
 
 ROW = "\0row"
 """Name of a column that no table has."""
@@ -59,12 +59,8 @@ def from_long(
     """
     table = table_of(rows)
     keys = [keys] if isinstance(keys, str) else list(keys)
-    found = find(table.frame.columns, DOCUMENT, own_names(columns))
-    lacking = [key for key in keys if key not in table.frame.columns]
-    if lacking:
-        raise InputError(
-            f"{table.name} has no column {lacking[0]!r}; keys= takes those that it has"
-        )
+    found = find(table.frame.columns, DOCUMENT, columns or {})
+    known(keys, table.frame.columns, table.name, "key column")
 
     # the columns of a document; of the two sides of a judgement, a is the first by its name
     frame = table.frame.rename({names[0]: role for role, names in found.items()})
@@ -72,7 +68,7 @@ def from_long(
     frame = frame.with_columns(text(frame["side"]), text(frame["grade"]), position)
     side = pl.col("side").str.to_lowercase()
     is_first = side == side.min().over(keys)
-    frame = frame.with_columns(at=pl.when(is_first).then(pl.lit("a")).otherwise(pl.lit("b")))
+    frame = frame.with_columns(at=is_first.replace_strict([True, False], ["a", "b"]))
 
     # each judgement has two sides, positions without gaps, and one winner
     place, refusals = pl.col("position"), Refusals(table)
@@ -162,12 +158,11 @@ def with_grades(
         parts.append(documents.join(grades, ["query", "document"], "left", maintain_order="left"))
 
         # the grades of each list, and its documents beside them
-        made = parts[-1].group_by(ROW).agg(graded.drop_nulls().alias(role))
+        made = parts[-1].group_by(ROW).agg(grades=graded.drop_nulls())
         made = queries.join(made, ROW, "left", maintain_order="left")
-        frame = frame.with_columns(
-            made.select(pl.when(pl.col(role).list.len() > 0).then(role).otherwise(empty))[role],
-            docs.alias("docs" if role == "list" else f"docs_{role}"),
-        )
+        filled = pl.when(pl.col("grades").list.len() > 0).then("grades").otherwise(empty)
+        lists_of_grades = made.select(filled.alias(GRADES_OF[role])).to_series()
+        frame = frame.with_columns(lists_of_grades, docs.alias(role))
     _warn_of_unjudged(table, pl.concat(parts).drop_nulls("document"))
 
     # the scale of the judgements
@@ -178,12 +173,12 @@ def with_grades(
 
 def lists_of_documents(table: Table, columns: Any) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
-    own = own_columns(columns).of_table(table.frame.columns, OF_LISTS)
-    short = {role.removeprefix("docs_"): own[role] for role in sorted(own) if role != "docs"}
-    short |= {"list": own["docs"]} if "docs" in own else {}
-    listed = {role: name for role, name in short.items() if role in LISTED}
-    found = {role: its[0] for role, its in find(table.frame.columns, LISTED, listed).items()}
-    roles = ("a", "b") if {"a", "b"} <= found.keys() else ("list",)
+    own = names_given(columns, table.frame.columns, LISTED)
+    named = {role_called(word, LISTED): own[word] for word in sorted(own, key=LISTED.__contains__)}
+    mine = {role: name for role, name in named.items() if role in LISTED}
+    found = {role: its[0] for role, its in find(table.frame.columns, LISTED, mine).items()}
+    *both, alone = GRADES_OF
+    roles = both if {*both} <= found.keys() else [alone]
     if roles[-1] not in found:
         raise InputError(
             f"{table.name} has no columns docs_a and docs_b, nor docs, with the documents of "
@@ -203,7 +198,7 @@ def _warn_of_unjudged(table: Table, documents: pl.DataFrame) -> None:
     if lacking:
         rows = documents.group_by(ROW).agg(pl.col("grade").is_null().all())["grade"].sum()
         warnings.warn(
-            f"{lacking:,} of {documents.height:,} documents have no judgement, and {rows:,} rows "
-            "only such; unjudged= says what these count as",
+            f"no judgement of {lacking:,} of {documents.height:,} documents; rows without "
+            f"any: {rows:,}; io.with_grades(unjudged=) says what these count as",
             stacklevel=3,
         )

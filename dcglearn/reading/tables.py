@@ -6,11 +6,9 @@ import csv
 import io
 import json
 import logging
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +23,7 @@ from dcglearn.foundation.validation import (
     InputError,
     PathLike,
     is_frame,
+    is_records,
     suffix_among,
 )
 from dcglearn.reading.texts import text
@@ -54,8 +53,7 @@ class Table:
     @classmethod
     def of(cls, frame: pl.DataFrame, name: str, rows: Indices) -> Table:
         """Return a table of some rows of a file, which count from 0 without the header."""
-        places = pl.DataFrame({"row": rows + 1}).with_columns(file=pl.lit(name))
-        return cls(frame, places)
+        return cls(frame, pl.DataFrame({"row": rows + 1, "file": name}))
 
     @property
     def name(self) -> str:
@@ -118,18 +116,6 @@ def table_of_bytes(name: str, data: bytes) -> Table:
     return without_blank_rows(name, frame_of(name, data))
 
 
-def files_of(paths: Any) -> list[str]:
-    """Return the files that paths, folders and patterns name, each once, without hidden ones."""
-    if str(paths) == "-" or paths == ["-"]:
-        return ["-"]
-    shown = [path for path in expand_paths(paths) if not Path(path).name.startswith((".", "~$"))]
-    # Path.resolve fails at a circle of links
-    once: dict[str, str] = {}
-    for path in shown:
-        once.setdefault(os.path.realpath(path), path)
-    return [*once.values()]
-
-
 def table_of(data: Any) -> Table:
     """Return the table of files, a data frame or dictionaries; a table itself stays as it is.
 
@@ -156,10 +142,10 @@ def joined(tables: Sequence[Table]) -> Table:
     return Table(frame, pl.concat([table.places for table in tables]))
 
 
-def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> None:
+def write_frame(frame: pl.DataFrame, path: PathLike) -> None:
     """Write a table beside `path` and rename it, as Parquet or JSON lines by its suffix."""
     suffix = suffix_among(path, WRITTEN, "logs")
-    with written_beside(path, force=force) as temporary:
+    with written_beside(path) as temporary:
         if suffix == ".parquet":
             frame.write_parquet(temporary)
         else:
@@ -184,11 +170,11 @@ def without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
 def _tables(data: Any) -> Iterator[Table]:
     """Yield the table of each file of an input, or that in memory."""
     if is_path(data):
-        for path in files_of(data):
+        for path in expand_paths(data):
             yield table_of_bytes(*content(path, "a table"))
     elif is_frame(data):
         yield without_blank_rows("the data frame", polars_frame(data))
-    elif isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
+    elif is_records(data):
         name = "the records"
         yield without_blank_rows(name, _records(name, data))
     else:
@@ -209,21 +195,16 @@ def polars_frame(frame: Any) -> pl.DataFrame:
         # pandas needs pyarrow for Arrow's interchange
         if frame.columns.has_duplicates:
             raise InputError(f"two columns have one name in {list(frame.columns)}; rename one")
-        cells = frame.astype(object).where(frame.notna(), None).to_dict("list")
-        return pl.DataFrame({str(name): _of_one_type(its) for name, its in cells.items()})
+        columns = []
+        for name, cells in frame.astype(object).where(frame.notna(), None).to_dict("list").items():
+            # texts where some cells are texts and some numbers
+            strict = not all(map(np.isscalar, filter(None, cells)))
+            columns.append(pl.Series(str(name), cells, strict=strict))
+        return pl.DataFrame(columns)
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"the data frame cannot be read ({error}); give every column values of one type"
         ) from error
-
-
-def _of_one_type(values: list[Any]) -> list[Any]:
-    """Return cells of pandas, as texts where some are texts and some numbers."""
-    some = [value for value in values if value is not None]
-    kinds = {*map(type, some)}
-    if str in kinds and len(kinds) > 1 and all(map(np.isscalar, some)):
-        return [None if value is None else str(value) for value in values]
-    return values
 
 
 def _records(name: str, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

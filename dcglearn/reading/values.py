@@ -82,8 +82,8 @@ def statuses(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] |
     rejected = text(column).str.to_lowercase().is_in(REJECTED)
     if rejected.any():
         refusals.remarks.append(
-            f"{rejected.sum():,} rows count whose {column.name} is "
-            f"{column.filter(rejected)[0]!r}; see the recipe 'Rejected and repeated rows'"
+            f"rows that count although their {column.name} is {column.filter(rejected)[0]!r}: "
+            f"{rejected.sum():,}; see the recipe 'Rejected and repeated rows'"
         )
     return long_texts(role, column, refusals)
 

@@ -122,7 +122,8 @@ def winners_of(
     # words without a meaning
     unknown = codes == BAD
     counts = texts.filter(unknown).value_counts(sort=True).head(12).rows()
-    meanings = ", ".join(f"{word!r}: '?'" for word, _ in counts)
+    # a blank is an open question; a shell would take =open for something else
+    meanings = ", ".join(f"{word or ' '!r}: {'?' if word else 'open'!r}" for word, _ in counts)
     seen = ", ".join(f"{n:,} {word!r}" for word, n in counts)
     remedy = (
         f"winner_words={{{meanings}}} says what each word means, a, b, tie or open (seen: {seen}); "

@@ -146,6 +146,8 @@ class Comparison(Finding):
         speaks = f"intervals are for {self.whom_of}"
         if np.isnan(in_use.low):
             speaks = f"too few were asked to know how that would be for {self.whom_of}"
+        if max(row.share for row in self.rows) < 0.5:
+            speaks += "; a coin orders 50%: are the winners, the runs or the grades exchanged?"
         return "; ".join([*clauses, f"{named}{in_use.beside}{advice}", speaks])
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.validation import Fields, Floats, Indices, PolarsFrame, Seed, one_of
-from dcglearn.learning.fit_utility import QPLearner, fit_qp
+from dcglearn.learning.fit_qp import QPLearner, fit_qp
 from dcglearn.learning.options import QPOptions
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences

@@ -24,12 +24,12 @@ def fit_learner(log: Preferences, options: DCGOptions) -> Fit:
     """Return a learner's fit to a log, whose metric knows its judges."""
     log = log.rescaled(options.n_grades, options.depth)
     options = prepared(options, log)
-    return finished(learned(pairs_of(log, by_rater=options.loss == "robust"), options), log)
+    return finished(learned(pairs_of(log, options.loss), options), log)
 
 
 def prepared(options: DCGOptions, log: Preferences) -> DCGOptions:
     """Return the options for a log, or for a sample of it; raise InputError if they do not fit."""
-    options.check(log.n_grades, graded=log.graded)
+    options.check(log)
     _check_winners(log.thinned(SAMPLE))
     return with_llm_learned(options, log)
 

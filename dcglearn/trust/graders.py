@@ -23,12 +23,11 @@ from dcglearn.foundation.intervals import (
     student_quantile,
 )
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Floats, Grades, Indices, InputError, listed
+from dcglearn.foundation.validation import Floats, Indices, InputError, listed
 from dcglearn.learning.options import DCGOptions
-from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import BASELINE, SCORING, MetricLike, read_metric
-from dcglearn.reading.columns import OwnNames, own_names
+from dcglearn.reading.columns import OwnNames, SharedNames, own_names
 from dcglearn.reading.contract import RATED_LIST
 from dcglearn.reading.judgements import Judgements, read_judgements
 from dcglearn.reading.preferences import Preferences
@@ -36,7 +35,7 @@ from dcglearn.reading.ratings import pairs_of_ratings
 from dcglearn.reading.read import read_preferences, rows_of
 from dcglearn.reading.shapes import lists_of_documents, with_grades
 from dcglearn.reading.tables import Table, table_of
-from dcglearn.trust.ceiling import weight_ahead
+from dcglearn.trust.ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.comparison import LEAD_LABELS
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.held_out import best_textbook
@@ -49,12 +48,15 @@ GRADER = ("grader", "judge", "labeller", "labeler", "annotator", "model")
 WORSE_LEVEL = 0.05
 """A grader is worse than another if the difference has at most this p-value, by Holm's rule."""
 
+MISSING = 0.05
+"""A worse grader who lacks this much more of the labels may be worse for that reason."""
+
 TELLING = 0.05
 """Difference of shares for which it is said how many verdicts would show it."""
 
 UNRELATED, FEWEST_SHARED = 0.2, 30
 """Correlation with every other grader below which grades may belong to other documents, and the
-fewest documents that two have in common for one; also the fewest verdicts that recur."""
+fewest documents that two have in common for one."""
 
 MOST_PAIRS = 10_000
 """Of twice as many pairs of rated lists, about this many stand for all."""
@@ -77,10 +79,14 @@ class Differences:
     of_100: Floats
 
     @classmethod
-    def of(cls, frame: HeldOut) -> Self:
-        """Return the differences of graders whose metrics are the first G of a frame."""
+    def of(cls, frame: HeldOut, of_folds: Floats) -> Self:
+        """Return the differences of graders whose metrics are the first G of a frame.
+
+        The metrics of the folds differ, too: of all verdicts they respect `of_folds`, (folds, G).
+        """
         gaps = frame.right[:, None] - frame.right
         points, errors, n_units = replace(frame, values=gaps).means_and_errors()
+        errors = np.hypot(errors, (of_folds[..., None] - of_folds[:, None]).std(axis=0, ddof=1))
         low, high = student_interval(points, errors, n_units)
 
         # a test of each two
@@ -100,38 +106,6 @@ class Differences:
         return f"{100 * self.points[i, j]:+z.0f} points, {interval}"
 
 
-@dataclass(frozen=True)
-class Recurring:
-    """What verdicts on the same two lists say of the most that a metric can reach.
-
-    Lists are the same whose grades by all graders are. Of `n_verdicts` on two lists that others
-    compare, too, the share `others` is as most of the others' are, and `most` as most of all:
-    no metric of these grades respects more. Halves count where as many say either.
-    """
-
-    n_verdicts: int
-    others: float
-    most: float
-
-    @classmethod
-    def of(cls, lists: list[Grades], weight: Floats) -> Self | None:
-        """Return it of pairs of lists with each grader's grades, (n, 2, K); None of too few.
-
-        The first list of each pair is preferred.
-        """
-        first, second = list_numbers(*np.concatenate(lists, axis=2).swapaxes(0, 1))
-        pair = pair_numbers(first, second)
-        recur = (np.bincount(pair)[pair] > 1) & (first != second)
-        if recur.sum() < FEWEST_SHARED:
-            return None
-
-        # verdicts as most of the others are, and as most of all
-        ahead = weight_ahead(first, second, weight)
-        right = (np.sign([ahead - weight, ahead]) + 1) / 2
-        others, most = np.average(right[:, recur], axis=1, weights=weight[recur]).tolist()
-        return cls(int(recur.sum()), others, most)
-
-
 @dataclass(frozen=True, eq=False)
 class GraderComparison(Finding):
     """How far people's verdicts follow the grades of several graders, on the same pairs of lists.
@@ -141,8 +115,8 @@ class GraderComparison(Finding):
     the share ``under_one_metric`` for all; the shares of documents that are ``labelled``, of pairs
     with ``both_labelled`` whole, and of pairs that are ``tied``. `differences` are those of their
     shares. `n_pairs` are compared, `by` is the unit of which there are `n_units`, and `metric` the
-    name of the one metric. `ceiling` is what verdicts on lists that recur can reach, None where
-    they do not, and `remarks` are on the grades.
+    name of the one metric. `ceiling` is what functions of all graders' grades can reach, None
+    where too few lists recur, and `remarks` are on the grades.
     """
 
     table: pl.DataFrame = field(repr=False)
@@ -151,7 +125,7 @@ class GraderComparison(Finding):
     by: str
     n_units: int
     metric: str
-    ceiling: Recurring | None = None
+    ceiling: NoiseCeiling | None = None
     remarks: tuple[str, ...] = ()
 
     _labels: ClassVar = LEAD_LABELS
@@ -183,16 +157,21 @@ class GraderComparison(Finding):
     def _clauses(self, order: list[int]) -> list[str]:
         """Return who is worse than whom, for certain, and which neighbours nobody can tell apart.
 
-        The difference is the one from the nearest who is better.
+        The difference is the one from the nearest who is better. Where the worse grader has
+        labelled clearly fewer of the documents, that is said, since these count as the worst.
         """
-        graders, differ = self.table["grader"], self.differences
+        graders, labelled, differ = self.table["grader"], self.table["labelled"], self.differences
         worse, alike = [], []
         for above, i in pairwise(order):
             better = [j for j in order[: order.index(i)] if differ.p_values[i, j] <= WORSE_LEVEL]
             if better:
                 names = " and ".join(graders[j] for j in better)
                 names = names if len(better) <= 2 else f"the {len(better)} above"
-                worse.append(f"{graders[i]} is worse than {names} ({differ.said(i, better[-1])})")
+                nearest = better[-1]
+                said = differ.said(i, nearest)
+                if labelled[i] < labelled[nearest] - MISSING:
+                    said += f", of documents it labels {labelled[i]:.0%}"
+                worse.append(f"{graders[i]} is worse than {names} ({said})")
             if above not in better:
                 said = differ.said(above, i)
                 alike.append(f"{graders[above]} and {graders[i]} cannot be told apart ({said})")
@@ -205,7 +184,7 @@ class GraderComparison(Finding):
         notes = [
             f"of {self.n_pairs:,} pairs of lists with a verdict, the share that the grades' own "
             "metric orders as people did, learned from the verdicts on others; intervals are over "
-            f"{units} (Student's t)",
+            f"{units} (Student's t), and over the metrics that were learned",
             f"under one metric: the same by {self.metric} for all",
         ]
 
@@ -216,7 +195,7 @@ class GraderComparison(Finding):
                 f"difference of {graders[i]} and {graders[j]}: {differ.said(i, j)}, "
                 f"{p_text(differ.p_values[i, j])} by Holm's rule; where they choose different "
                 f"lists, {differ.of_100[i, j]:.0f} of 100 verdicts side with {graders[i]} "
-                f"({differ.apart[i, j]:,} pairs)"
+                f"({number_of(differ.apart[i, j], 'pairs', ',')})"
             )
 
         # what more verdicts would tell, and how far any metric of these grades can go
@@ -225,12 +204,8 @@ class GraderComparison(Finding):
                 f"a difference of {100 * TELLING:.0f} points between any two would show in about "
                 f"{self.needed:,} verdicts like these"
             )
-        if (recurring := self.ceiling) is not None:
-            notes.append(
-                f"of {recurring.n_verdicts:,} verdicts on two lists that recur, "
-                f"{recurring.others:.0%} are as most others on the same two, and no metric of "
-                f"these grades respects more than {recurring.most:.0%}"
-            )
+        if self.ceiling is not None:
+            notes.append(self.ceiling.sentence)
         return [*notes, *self.remarks]
 
     @property
@@ -297,32 +272,39 @@ def compare_graders(
     >>> print(compare_graders(rows, {"careful": own, "careless": other}).sentence[:61])
     people follow careful's grades in 85% of pairs, careless's in
     """
-    rows, own = table_of(log), OwnNames(own_names(columns), is_shared=True, others="log")
+    rows, own = table_of(log), SharedNames(own_names(columns))
     judged = graders_of(graders, own)
-    logs = [_graded(rows, one, own) for one in judged.values()]
+    rated = [_graded(rows, one, own) for one in judged.values()]
+    logs = [x.changed(rated=None) for x in rated]  # a pair is a verdict
     own.check()
 
     # units to hold out, and for intervals; of rated lists without a user the lists
     by, clusters = _units(logs[0], FEWEST_UNITS)
     parts = folds(_units(logs[0], FEWEST_HELD_OUT)[1], random_state, fewest=30)
 
-    # how far each verdict is as a metric of each grader's grades says, and the one metric
-    usual = [read_metric(metric, x.n_grades, x.depth, accept=SCORING) for x in logs]
+    # whether each verdict is as a metric of each grader's grades says, its own and the one
+    usual = [x.verdicts(read_metric(metric, x.n_grades, x.depth, accept=SCORING)) for x in logs]
+    shares_of_folds = []
 
     def values_without(train: Indices, test: Indices) -> Floats:
         """Return the values of a fold's pairs by each grader's own metric, and by the one."""
-        own = [x[test].verdicts(_metric(x[train])) for x in logs]
-        shared = [x[test].verdicts(one) for x, one in zip(logs, usual, strict=True)]
-        return (np.array([own, shared]) + 1) / 2
+        own = [x.verdicts(_metric(x[train])) for x in logs]
+        values = (np.array([own, usual]) + 1) / 2
+        shares_of_folds.append(np.average(values[0], axis=1, weights=logs[0].weights))
+        return values[..., test]
 
     frame = held_out_frame(logs[0], clusters, parts, starmap(values_without, parts), "held out")
+    of_folds = np.array(shares_of_folds)
 
     # shares of the pairs that a fold held out, and what each has labelled
     shares, errors, n_units = frame.means_and_errors()
-    low, high = np.clip(student_interval(shares[0], errors[0], n_units), 0, 1)
+    errors = np.hypot(errors[0], of_folds.std(axis=0, ddof=1))
+    low, high = np.clip(student_interval(shares[0], errors, n_units), 0, 1)
     lists = [np.stack([x.preferred, x.other], axis=1)[frame.rows] for x in logs]
+    both = np.concatenate(lists, axis=2)  # lists with the grades of all, one behind the other
+    recurring = rated[0][frame.rows].changed(preferred=both[:, 0], other=both[:, 1])
     whole = [(of_one != -1).all(axis=(1, 2)) for of_one in lists]
-    both, tied = np.average([whole, frame.right == 0.5], axis=2, weights=frame.weight)
+    all_labelled, tied = np.average([whole, frame.right == 0.5], axis=2, weights=frame.weight)
     table = {
         "grader": [*judged],
         "share": shares[0],
@@ -330,19 +312,19 @@ def compare_graders(
         "high": high,
         "under_one_metric": shares[1],
         "labelled": [(of_one >= 0).sum() / (of_one > -2).sum() for of_one in lists],
-        "both_labelled": both,
+        "both_labelled": all_labelled,
         "tied": tied,
     }
     ignored = getattr(logs[0].recognised, "ignored", ())
     unused = [f"columns that are not used: {listed(ignored)}"] * bool(ignored)
     return GraderComparison(
         pl.DataFrame(table).fill_nan(None),
-        Differences.of(frame),
+        Differences.of(frame, of_folds),
         len(frame.rows),
         by,
         n_units,
         metric if isinstance(metric, str) else "the metric given",
-        Recurring.of(lists, frame.weight),
+        ceiling_of(recurring, random_state)[0],
         (*unused, *_remarks(judged)),
     )
 
@@ -366,7 +348,7 @@ def _graded(log: Table, judged: Judgements, own: Any) -> Preferences:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is not labelled is counted
         frame = with_grades(log, judged, columns=own)
-    if "list" not in lists:
+    if "docs" not in lists:
         rows = replace(log, frame=frame)  # messages name the file
         return read_preferences(rows, judged.n_grades, as_is=True, columns=own).decided
 
@@ -374,7 +356,7 @@ def _graded(log: Table, judged: Judgements, own: Any) -> Preferences:
     rows = replace(log, frame=frame.drop("docs", query))
     rated = rows_of(rows, RATED_LIST, n_grades=judged.n_grades, columns=own)
     pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, by_row=True)
-    return pairs.changed(rated=None, recognised=rated.recognised).thinned(MOST_PAIRS)
+    return pairs.changed(recognised=rated.recognised).thinned(MOST_PAIRS)
 
 
 def _units(log: Preferences, fewest: int) -> tuple[str, Clusters]:

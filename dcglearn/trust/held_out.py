@@ -12,7 +12,7 @@ import numpy as np
 from dcglearn.foundation.intervals import student_quantile
 from dcglearn.foundation.validation import Floats, Indices, InputError
 from dcglearn.learning.fit import AnyFit, DirectLearner, Fit, fit_of, warn_of
-from dcglearn.learning.fit_utility import QPFit, fit_qp
+from dcglearn.learning.fit_qp import QPFit, fit_qp
 from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
@@ -204,7 +204,7 @@ def _compared(
     def values_without(train: Preferences, test: Indices) -> Floats:
         """Return the values of the pairs of a fold."""
         name, textbook = best_textbook(train.decided)
-        chosen.append(name)
+        chosen.append(baseline_name if textbook == in_use else f"{name}@{held_out.depth}")
         metrics = [*(learn(train) for learn in learners.values()), textbook, in_use]
         return np.stack([values_of(metric, held_out[test]) for metric in metrics], axis=1)
 
@@ -212,7 +212,7 @@ def _compared(
     frame = held_out_frame(held_out, units, parts, starmap(values_without, parts), "held out")
 
     # a row each, one where the best textbook DCG is the metric in use
-    textbook = f"{max(chosen, key=chosen.count)}@{held_out.depth}"
+    textbook = max(chosen, key=chosen.count)
     best = f"{textbook} (best textbook DCG in training)"
     names = [*learners, textbook if textbook == baseline_name else best, baseline_name]
     rows = {name: place for place, name in enumerate(names)}

@@ -48,10 +48,11 @@ def influence(log: PreferencePairs, fit: Fit, place: int) -> Floats:
 
     # slope of each verdict's loss along it
     step = STEP / max(float(np.abs(direction).max()), 1e-300)
-    points = model.points(theta + step * np.outer([1.0, -1.0], direction))
-    losses = fit.pairs.losses(points)
+    above, below = (
+        fit.pairs.losses(model.points((theta + sign * step * direction)[None])) for sign in (1, -1)
+    )
     changes = np.zeros(len(log))
-    changes[rows] = function.share * (losses[:, 0] - losses[:, 1]) / (2 * step)
+    changes[rows] = function.share * (above - below) / (2 * step)
     return changes
 
 

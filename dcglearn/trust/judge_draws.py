@@ -152,5 +152,5 @@ def _slopes(fit: Fit, group: Indices) -> Floats:
     """Return the slopes of each group's loss at the fit, shape (G, p)."""
     function, theta = fit.function, fit.theta[None]
     parts = [fit.pairs.at(np.flatnonzero(group == g)) for g in range(group.max() + 1)]
-    slopes = [replace(function, pairs=part).at(theta, SLOPES).gradient[0] for part in parts]
+    slopes = [replace(function, pairs=part)(theta, SLOPES).gradient[0] for part in parts]
     return np.array(slopes) - function.model.prior.at(theta)[1]

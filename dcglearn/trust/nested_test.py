@@ -97,7 +97,7 @@ def agreement(fit: Fit) -> float:
     points = fit.model.points(fit.theta[None])
     threshold = float(points.thresholds[0, 1])
     z, errors = pairs.differences(points), points.errors[0][pairs.rater]
-    wrong = wrong_chances(z, 0.0, threshold, errors)
+    wrong = wrong_chances(np.abs(z), threshold, errors)
 
     # how many verdicts each pair has, and how many are for one of its lists
     first, second = lists_of_judges(pairs)

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.files import refuse_unwritable
 from dcglearn.foundation.finding import FORMS, Finding, table_of
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import WRITTEN
@@ -108,12 +109,14 @@ class Questions(Finding):
 
         Unless `force`, an existing file, which may hold answers, is refused.
         """
-        if suffix_among(path, {**FORMS, **dict.fromkeys(WRITTEN)}, "findings") in FORMS:
-            super().save(path, force=force)
+        suffix = suffix_among(path, {**FORMS, **dict.fromkeys(WRITTEN)}, "findings")
+        refuse_unwritable(path, force=force)
+        if suffix in FORMS:
+            super().save(path)
         else:
             from dcglearn.reading.tables import write_frame
 
-            write_frame(self.to_polars(), path, force=force)
+            write_frame(self.to_polars(), path)
 
 
 def suggest_pairs(

@@ -165,7 +165,7 @@ def position_dependence(
 
         def ratio_of(pairs: Pairs) -> float:
             """Return the likelihood ratio of free weights to a DCG that is fitted to pairs."""
-            return _free_weights(product.on(pairs, 1.0), pairs)[0]
+            return _free_weights(product.on(pairs), pairs)[0]
 
         ratio, p_value, null = nested_test(product, ratio_of, n_resamples, random_state)
     return PositionTest(

@@ -140,7 +140,7 @@ def segment_test(
 
         def gain_of(pairs: Pairs) -> float:
             """Return by how much a DCG and a judge for each segment lower the objective."""
-            fit = common.on(pairs, 1.0)
+            fit = common.on(pairs)
             starts = alone.sharpened(fit.theta, (0.0, -0.7, 0.7))
             gain = fit.objective
             for s in range(len(common.raters)):

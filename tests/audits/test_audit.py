@@ -151,8 +151,9 @@ def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
     status, out, err = dcglearn(*command)
     assert (status, err) == (0, "winners: a (18)\nwrote: audit.html\n")
     assert out.startswith(
-        "Audit of the metric used now\n"
-        "  verdict: judge more before you change the metric used now\n"
+        "Audit of flat.json\n"
+        "  verdict: judge more before you change flat.json: how far people follow it is "
+        "not known\n"
     )
     assert "\n  log: 18 pairs; 4 positions, 4 grades: " in out
     text = (here / "audit.html").read_text()

@@ -37,12 +37,12 @@ def beside_runs(known, judgements, runs, **changes):
 def test_systems_that_swap_and_systems_that_do_not(steep):
     known = beside_runs(steep, QRELS, {"one": ONE_BEST, "many": MANY_FAIR})
     assert known.order.sentence == (
-        "the order depends on the metric: 1 of 1 pair of systems change places beyond chance"
+        "the order depends on the metric, which swaps 1 of 1 pair of systems beyond chance"
     )
     found = survival(known)
     assert found.sentence == (
         "of 1 pair of systems every DCG that these verdicts allow puts 0 in the order of flat and "
-        "1 in the other; 0 are left open"
+        "1 in the other; left open: 0"
     )
     assert found.rows == [{"pairs": 1, "survive": 0, "overturned": 1}]
 
@@ -105,5 +105,5 @@ def test_where_few_lists_can_exist_no_more_are_asked_for():
     assert limit.format(2, "1 position", 20) in known.no_bands
     assert limit.format(2, "1 position", 10) in known.comparison.sentence
     verdict = verdict_on(known)
-    assert verdict.sentence == "keep exponential-log2@1"
+    assert verdict.sentence == "keep exponential-log2@1: how far people follow it is not known"
     assert verdict.notes[0].startswith("it orders all lists as the learned DCG does")

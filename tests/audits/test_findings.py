@@ -128,15 +128,19 @@ def test_held_out_judgements_speak_for_either_metric_or_for_neither(steep):
     assert [figure for figure, _ in changed.figures][-1] == "120 judgements"
     same = replace(steep, metric=STEEP, baseline=STEEP, name="steep")
     assert same.held_out.followed == "" and "are not shown to follow either" in same.comparison.whom
-    assert verdict_on(same).sentence == "keep steep"
+    share = same.held_out[same.held_out.baseline].share
+    orders = f", which orders {100 * share:.0f} of 100 held-out verdicts as people did"
+    assert verdict_on(same).sentence == f"keep steep{orders}" and share > 0.9
     assert "points could be gained" in said(verdict_on(same))
     short = replace(same, metric=FLAT, log=judged(40, noise=0.3))
-    assert verdict_on(short).sentence == "judge more before you change steep"
+    more = verdict_on(short).sentence
+    assert more.startswith("judge more before you change steep, which orders ")
     rising = DCG([0, 0.05, 0.2, 1], [0.1, 0.4, 0.7, 1])  # which the learned DCG cannot be
     worse = replace(steep, metric=rising, log=judged(300, rising))
     assert worse.held_out.followed == "in use"
     assert "people follow the metric used now" in worse.comparison.whom
-    assert verdict_on(worse).sentence.startswith("keep flat: where the two metrics differ, ")
+    assert verdict_on(worse).sentence.startswith("keep flat, which orders ")
+    assert " as people did: where the two metrics differ, " in verdict_on(worse).sentence
     one = replace(steep, log=judged(1))
     assert one.comparison.sentence.startswith("0 pairs can be held out")
 

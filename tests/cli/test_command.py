@@ -36,6 +36,12 @@ def helped(dcglearn, monkeypatch):
     return lambda *words: dcglearn(*words)[1]
 
 
+def test_the_help_of_bands_says_what_they_are_and_cost(helped):
+    words = " ".join(helped("learn", "-h").replace("│", " ").split())
+    for said in ("how sure each gain and discount is", "a little longer", "0 leaves bands out"):
+        assert said in words
+
+
 def test_the_program_names_every_command(helped):
     page = helped("-h")
     assert page == helped("--help") and [*OPTIONS] == NAMES

@@ -22,6 +22,8 @@ def test_a_spreadsheet_becomes_a_native_log_with_its_sides(dcglearn, tmp_path):
     assert (status, printed[0]) == (0, columns_read)
     assert {*printed[1].removeprefix("winners: ").split(", ")} == winners
     assert printed[2:] == [f"wrote: {out} (4 lines, 2 positions)"]
+    one = write(tmp_path, "one.jsonl", '{"a": [1], "b": [0], "winner": "a"}')
+    assert "(1 line, 1 position)" in dcglearn("convert", one, "-o", tmp_path / "1.jsonl")[2]
     verdicts = write(tmp_path, "verdicts.csv", WIDE)
     err = dcglearn("convert", verdicts, "--winner-words", WORDS)[2]
     assert "winner = verdict" in err and "Left = a (1)" in err

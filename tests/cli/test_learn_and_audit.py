@@ -1,5 +1,7 @@
 """``learn`` and ``audit`` tell the same of one log."""
 
+import io
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +12,6 @@ import dcglearn as dl
 from dcglearn.audits import inputs as audit_inputs
 from dcglearn.audits.audit import FIRST, answers
 from dcglearn.audits.inputs import Inputs
-from dcglearn.cli.reading import read_llms
 from tests.makers import columns, simulated_log
 from tests.test_matrix import LOGS
 
@@ -98,7 +99,7 @@ def test_the_verdicts_of_several_llm_judges_add_up(dcglearn, here):
     people.save("people.jsonl")
     for name, rows in (("one", slice(0, 40)), ("two", slice(40, 80))):
         machine[rows].save(f"{name}.jsonl")
-    both = read_llms([Path("one.jsonl"), Path("two.jsonl")], 5)
+    both = dl.read_preferences([Path("one.jsonl"), Path("two.jsonl")], 5, as_is=True)
     assert columns(both) == columns(machine)
 
     words = ("learn", "people.jsonl", "--bands", 0, "--llm", "one.jsonl", "--llm", "two.jsonl")
@@ -170,5 +171,14 @@ def test_what_is_contradicted_or_left_out_is_told_in_both(dcglearn, here):
     learned = dcglearn("-v", "learn", "log.jsonl", "-o", "dcg.json")[1]
     assert dcglearn("audit", "log.jsonl", "-o", "audit.md")[0] == 0
     for text in (learned, (here / "audit.md").read_text()):
-        assert "ontradicted: 3 pairs, 7.5% of those with a winner, say the opposite" in text
+        assert "ontradicted by another pair: 3 pairs, 7.5% of those with a winner" in text
         assert "eft out: 1 pair of equal lists" in text
+
+
+def test_an_audit_of_standard_input_names_no_file(dcglearn, here, monkeypatch):
+    lines = EXAMPLE.read_bytes().splitlines(keepends=True)[:60]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"".join(lines))))
+    assert dcglearn("audit", "-", "-o", "audit.json")[0] == 0
+    made = json.loads((here / "audit.json").read_text())["made"]["table"]
+    assert "command" in {row["what"] for row in made}
+    assert not any("SHA-256" in row["what"] for row in made)

@@ -22,6 +22,7 @@ from dcglearn.cli.messages import as_options
         ("scale= (--scale Bad,Good) names them", "--scale Bad,Good names them"),
         ("logs/scale=3/a.parquet, myscale=3", "logs/scale=3/a.parquet, myscale=3"),
         ("scale=[a, b]", "scale=[a, b]"),
+        ("with_grades(unjudged=) says, (ties=", "with_grades(unjudged=) says, (ties="),
     ],
 )
 def test_keywords_become_options(message, words):

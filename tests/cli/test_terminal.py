@@ -105,8 +105,14 @@ def test_an_encoding_that_lacks_letters_escapes_them(inputs):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("evaluate qrels.txt a.txt --unjudged nan", "unjudged=nan: give a finite gain"),
-        ("evaluate qrels.txt a.txt --unjudged inf", "unjudged=inf: give a finite gain"),
+        (
+            "evaluate qrels.txt a.txt --unjudged nan",
+            "unjudged=nan: give one of worst, best, drop, or a finite gain",
+        ),
+        (
+            "evaluate qrels.txt a.txt --unjudged inf",
+            "unjudged=inf: give one of worst, best, drop, or a finite gain",
+        ),
         ("compare qrels.txt a.txt b.txt --level inf", "level=inf must be a finite number"),
         ("compare qrels.txt a.txt b.txt --level nan", "level=nan must be a finite number"),
         ("export exponential-log2@5 --to lightgbm --grades 0", "--grades"),

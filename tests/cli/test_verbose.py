@@ -43,7 +43,7 @@ def test_a_service_collects_what_the_package_does(log, caplog, capfd, tmp_path):
     dl.compare_systems(judged, runs, n_resamples=100)
     names = [record.name.removeprefix("dcglearn.") for record in caplog.records]
     assert {"reading.tables", "learning.fit", "trust.judge_draws", "foundation.files"} <= set(names)
-    assert {"evaluation.run_values", "evaluation.system_tests"} <= set(names)
+    assert "evaluation.run_values" in names
     assert names.count("learning.fit") == 2  # not one for each bootstrap sample
     assert capfd.readouterr() == ("", "")
 

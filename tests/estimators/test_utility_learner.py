@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from dcglearn import DCG, DCGLearner, Preferences, Utility, UtilityLearner
 from dcglearn.learning.factoring import factor
-from dcglearn.learning.fit_utility import fit_qp, qp_part
+from dcglearn.learning.fit_qp import fit_qp, qp_part
 from dcglearn.learning.options import QPOptions
 from dcglearn.trust import identifiable_similarity
 from dcglearn.trust.cross_validation import C_GRID

@@ -442,7 +442,7 @@ def test_comparisons():
     for text in (str(found), found.to_markdown()):
         assert "better" in text and "nDCG@5" in text
     assert found.to_markdown().count("\n| ") == 6
-    assert found.sentence.startswith("2 of 4 differences from base are beyond chance; the clearest")
+    assert found.sentence.startswith("beyond chance: 2 of 4 differences from base; the clearest")
     assert "better is better than base (mean difference +0." in found.sentence
     assert len(forest_figure(found).axes) == 1
     same = compare_systems(judged, {"a": runs["base"], "b": runs["base"]})
@@ -461,7 +461,7 @@ def test_corrections_by_hand():
 def test_what_cannot_be_compared():
     judged, runs = systems(5)
     for settings, words in (
-        ({"baseline": "nobody"}, "none of the runs"),
+        ({"baseline": "nobody"}, "give one of base, same, better"),
         ({"correction": "all"}, "holm"),
         ({"level": 1.5}, "level"),
         ({"n_resamples": 3}, "n_resamples"),
@@ -514,7 +514,7 @@ class TestOnTheCommandLine:
         found = json.loads((files / "compared.json").read_text())
         assert [*found] == ["title", "comparison", "ranks"]
         assert [row["run"] for row in found["comparison"]["table"]] == ["same", "better"]
-        misuse("none of the runs", *arguments, "--baseline", "nobody")
+        misuse("give one of base, same, better", *arguments, "--baseline", "nobody")
 
 
 @pytest.mark.filterwarnings(
@@ -774,7 +774,9 @@ def test_an_object_of_rbp_has_its_value_in_arrays_and_is_explained():
     grades, scores = [[3, 1, 0]], [[3.0, 2.0, 1.0]]
     np.testing.assert_array_equal(evaluate_arrays(grades, scores, metrics=rbp), rbp.score(grades))
     values = dict(zip(GRADED, values_of(rbp), strict=True))
-    assert "2 of 2 values agree" in str(dl.evaluation.explain_values(values, GRADED, RANKED, rbp))
+    assert "agrees with 2 of 2 values" in str(
+        dl.evaluation.explain_values(values, GRADED, RANKED, rbp)
+    )
     divided = dict(zip(GRADED, values_of(DCG(rbp.gains, rbp.discounts)), strict=True))
     assert "the ideal of all judged documents in place of no division" in str(
         dl.evaluation.explain_values(divided, GRADED, RANKED, rbp)

@@ -73,7 +73,7 @@ def test_values_made_by_hand_are_explained_by_the_fewest_changes(settings, words
     assert found.explained and found.n_agreeing < found.n == 24
     [change] = found.changes
     assert [word in change for word in words] == [True] * change.count(" in place of ")
-    assert found.sentence.endswith(f", but all agree with {change}")
+    assert found.sentence.endswith(f", but with all by {change}")
     assert found.table["convention"].to_list() == ["nDCG@4 as it is", change]
     assert found.table["agreeing"].to_list() == [found.n_agreeing, 24]
 
@@ -103,7 +103,7 @@ def test_values_that_agree_need_no_explanation_and_others_may_have_none():
     rounded = {q: round(value, 3) for q, value in by_hand().items()}
     assert (
         explain_values(rounded, JUDGED, {"mine": RUN}, "nDCG@4").sentence
-        == "24 of 24 values agree with nDCG@4 to 0.0005"
+        == "nDCG@4 agrees with 24 of 24 values to 0.0005"
     )
     wrong = {q: float(x) for q, x in zip(RUN, np.random.default_rng(0).random(24), strict=True)}
     found = explain_values(wrong, JUDGED, {"mine": RUN}, "nDCG@4")
@@ -272,7 +272,7 @@ def test_the_command_explains_in_one_line(dcglearn, misuse, tmp_path, monkeypatc
     )
     call = ("evaluate", "qrels.txt", "mine.txt", "--metric", "nDCG@4", "--against", "values.csv")
     status, out, err = dcglearn(*call)
-    assert (status, err) == (0, "") and "but all agree with gain 2^g - 1 (exponential)" in out
+    assert (status, err) == (0, "") and "but with all by gain 2^g - 1 (exponential)" in out
     misuse("leave out -q", *call, "-q")
     misuse("--raw, --ties", *call, "--ties", "stable")
     misuse("values.csv", *call, "-o", "values.csv")

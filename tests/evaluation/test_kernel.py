@@ -90,7 +90,7 @@ def test_the_ideal_is_the_best_of_all_rankings(case, filled):
     offsets, _, grades, dcg = case
     grades = np.maximum(grades, 0)
     filler = max({"": 0.0, "worst": dcg.gains[0]}.get(filled, 0.3), 0.0)
-    (found,) = ideals([dcg], offsets, grades, filled or "worst", filled=bool(filled))
+    found = ideals({0: dcg}, offsets, grades, filled or "worst", filled=bool(filled))[0]
     for q, rows in enumerate(rows_of(offsets)):
         gains = [*dcg.gains[grades[rows]]]
         gains += [filler] * max(dcg.depth - len(gains), 0) * bool(gains)

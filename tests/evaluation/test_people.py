@@ -10,7 +10,7 @@ from scipy.special import expit
 
 import dcglearn as dl
 from dcglearn.evaluation.people import People
-from dcglearn.learning.judgement_kernel import chances
+from dcglearn.learning.verdicts import chances
 from dcglearn.metrics.judges import JudgeDraws
 from tests.makers import random_log, refused
 from tests.tables import table
@@ -49,13 +49,17 @@ def shares(judges, judged, runs, **settings):
 
 def test_judges_have_the_chances_of_the_fit():
     z = np.linspace(-4, 4, 33)
+
+    def expected_chances(z):
+        return chances(z, 0.7, np.full_like(z, 0.1))
+
     mine = Judges(1.5, 0.7, 0.1).chances(z)
-    np.testing.assert_allclose(mine, chances(1.5 * z, 0.7, 0.1), atol=1e-12)
+    np.testing.assert_allclose(mine, expected_chances(1.5 * z), atol=1e-12)
     np.testing.assert_allclose(mine.sum(axis=1), 1)
 
     # each list is first as often; the slope is that of the log-odds of those who decide
     sided = Judges(1.5, 0.7, 0.1, bias=2.0).chances(z)
-    both = [chances(1.5 * z + side, 0.7, 0.1) for side in (2.0, -2.0)]
+    both = [expected_chances(1.5 * z + side) for side in (2.0, -2.0)]
     np.testing.assert_allclose(sided, np.mean(both, axis=0), atol=1e-12)
     flat = Judges(1.5, 0.7, 0.1, slope=0.5).chances(z)
     np.testing.assert_allclose(flat[:, 1], mine[:, 1])
@@ -247,17 +251,25 @@ def test_nothing_is_made_up():
     refused("a judged document", lambda: nothing.people)
 
 
-def test_a_gate_asks_for_people_by_the_lower_end():
+def test_a_gate_asks_for_people_by_their_interval():
     judged, runs = lists()
-    comparison = dl.compare_systems(
-        judged, runs, {"m": metric(Judges(3.0, largest=9, grades=(0, 1, 2, 3)))}, n_resamples=100
-    )
-    low = comparison.people.table["decided_low"][0]
+    known = metric(Judges(3.0, largest=9, grades=(0, 1, 2, 3)))
+    comparison = dl.compare_systems(judged, runs, {"m": known}, n_resamples=100)
+    low, high = comparison.people.table.select("decided_low", "decided_high").row(0)
     assert comparison.gate(at_least=low - 0.1).passed
-    failed = comparison.gate(at_least=low + 0.1)
-    assert not failed.passed and "too few people are shown to take" in failed.sentence
-    assert f"at least {low:.1f}" in failed.sentence
+    unknown, failed = (comparison.gate(at_least=end + 0.1) for end in (low, high))
+    assert unknown.status == 3 and "unknown: nobody can say whether" in unknown.sentence
+    assert f"at least {low:.1f}" in unknown.sentence
+    assert failed.status == 1 and f"fail: fewer than {high + 0.1:g} of 100" in failed.sentence
     refused("at_least", comparison.gate, at_least=101)
+
+    # metrics that know no judges are not asked; of few queries there is no interval
+    both = dl.compare_systems(judged, runs, {"m": known, "n": metric(None)}, n_resamples=100)
+    assert both.gate(at_least=low - 0.1).table["verdict"].to_list() == ["pass", "pass"]
+    few = dict([*judged.items()][:2])
+    of_few = dl.compare_systems(few, runs, {"m": known}, level=0.3, n_resamples=100)
+    assert of_few.people.table["decided_low"][0] is None and of_few.gate(-1).passed
+    assert of_few.gate(-1, at_least=1).status == 3
 
 
 def test_a_file_keeps_the_judges(tmp_path):
@@ -286,9 +298,12 @@ def test_a_file_keeps_the_judges(tmp_path):
         ("draws", {}),
         ("draws", {**values["judges"]["draws"], "gains": [[1.0]]}),
         ("draws", {**values["judges"]["draws"], "scale": [None]}),
+        ("draws", {**values["judges"]["draws"], "scale": 3}),
     ):
         damaged = {**values, "judges": {**values["judges"], key: wrong}}
         path.write_text(json.dumps(damaged))
         refused(key if key != "draws" else "draws", dl.DCG.load, path)
     path.write_text(json.dumps({**values, "judges": {}}))
     refused("judges", dl.DCG.load, path)
+    path.write_text(json.dumps({**values, "gains": [[0], [1, 2]]}))
+    refused("gains", dl.DCG.load, path)

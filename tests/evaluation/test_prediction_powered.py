@@ -182,7 +182,7 @@ def test_a_comparison_of_these_topics_says_so_and_is_closer():
 
 def test_the_machine_must_judge_what_people_judged_and_more():
     people, machine, runs = judged()
-    words = "the machine has judged 24 of the 25 queries that people judged, and 95 others"
+    words = "the machine has judged 24 of 25 queries that people judged, and 95 others"
     lacking = {query: grades for query, grades in machine.items() if query != "q001"}
     refused(words, dl.compare_systems, people, runs, llm=lacking)
     refused(
@@ -207,6 +207,6 @@ def test_the_command_and_its_gate(dcglearn, misuse, here):
     [row] = json.loads((here / "compared.json").read_text())["table"]
     assert row["p_permutation"] is None and 0 < row["lambda"] <= 1
     assert row["p_corrected"] == row["p_t"]
-    words = "25 of the 25 queries that people judged, and 0 others"
+    words = "25 of 25 queries that people judged, and 0 others"
     err = misuse(words, "compare", *files[:3], "--llm-qrels", "qrels.txt")
     assert err.count("\n") == 1

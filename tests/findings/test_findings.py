@@ -115,8 +115,6 @@ def test_it_is_saved_in_the_form_of_the_suffix(result, suffix, tmp_path):
     path.unlink(missing_ok=True)
     result.save(path)
     assert path.stat().st_size > 0 or not result.table.width
-    with pytest.raises(InputError, match="exists"):
-        result.save(path, force=False)
     with pytest.raises(InputError, match=r"findings are not written as \.docx; give \.txt"):
         result.save(tmp_path / "result.docx")
 

@@ -22,8 +22,8 @@ from tests.makers import TRUTH, random_log, refused
 from tests.tables import table
 
 
-def write(path, text: str = "new", **how) -> None:
-    with written_beside(path, **how) as temporary:
+def write(path, text: str = "new") -> None:
+    with written_beside(path) as temporary:
         temporary.write_text(text)
 
 
@@ -40,7 +40,7 @@ def test_a_link_stays_a_link(here):
         write(name)
         assert Path(name).is_symlink()
     assert Path("real/dcg.json").read_text() == Path("real/none").read_text() == "new"
-    refused("link exists; choose another name, or --force", write, "link", force=False)
+    refused("link exists; choose another name, or --force", refuse_unwritable, "link", force=False)
 
 
 @pytest.mark.posix
@@ -61,7 +61,7 @@ def test_the_mode_of_a_replaced_file_stays(here):
 def test_devices_and_pipes_are_refused(here):
     os.mkfifo("pipe")
     for path in ("/dev/null", "pipe"):
-        refused(f"{path} is a folder or a device; name a file", write, path, force=True)
+        refused(f"{path} is a folder or a device; name a file", write, path)
 
 
 def test_what_cannot_be_written_is_known_before(here):
@@ -72,10 +72,10 @@ def test_what_cannot_be_written_is_known_before(here):
         ("none/x", "the folder none does not exist"),
         ("locked", "is a folder"),
     ):
-        refused(message, refuse_unwritable, path, force=True)
+        refused(message, refuse_unwritable, path)
     name = "é" * 120 + ".json"  # 245 bytes, of at most 255
     refuse_unwritable(name, force=False)
-    write(name, force=False)
+    write(name)
     assert Path(name).read_text() == "new"
     assert names() == sorted([name, "locked"])
 
@@ -117,7 +117,7 @@ def test_no_room_is_known_before(here, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    refused(r"x: cannot write there .*No space", refuse_unwritable, "x", force=True)
+    refused(r"x: cannot write there .*No space", refuse_unwritable, "x")
     assert not names()
 
 

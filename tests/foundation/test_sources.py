@@ -110,10 +110,16 @@ def folder(here):
         ("logs/**/*.parquet", ["a.parquet", "b.parquet", "deep/c.parquet"]),
         (["logs/b.parquet", "logs"], ["b.parquet", "a.parquet", "deep/c.parquet", "notes.txt"]),
         (("logs/deep", "logs/?.parquet"), ["deep/c.parquet", "a.parquet", "b.parquet"]),
+        (["logs/deep/../a.parquet", "logs/a.parquet"], ["deep/../a.parquet"]),
     ],
 )
 def test_paths_come_in_order_and_once(folder, given, names):
+    Path("logs/.hidden").touch()
     assert expand_paths(given) == [f"logs/{name}" for name in names]
+
+
+def test_standard_input_is_no_file_to_look_for():
+    assert expand_paths("-") == expand_paths(["-"]) == ["-"]
 
 
 @table("given", ["logs/none", "none/*.parquet", ["logs", ""], "a" * 5000, "logs\0", "empty"])

@@ -76,7 +76,7 @@ def test_the_example_is_what_its_program_prints(capsys):
 @table(
     ("change", "words"),
     [
-        ({"items_a": ITEMS[:1]}, r"row 2: items_a has 1 items for 2 grades"),
+        ({"items_a": ITEMS[:1]}, r"row 2: items_a has 1 item for 2 grades"),
         ({"items_a": None}, "items for one list only"),
         ({"items_a": "x"}, "not a list of objects"),
         ({"items_a": [1, 2]}, r"items_a\[0\] is 1, not an object"),
@@ -159,7 +159,7 @@ def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
 
 
 def test_runs_that_do_not_fit_are_refused(trec):
-    refused("1 runs", candidates_from_runs, trec / "qrels.txt", [trec / "old.txt"])
+    refused("1 run ", candidates_from_runs, trec / "qrels.txt", [trec / "old.txt"])
     (trec / "new.txt").write_text("7 Q0 d1 1 1 new\n")
     refused("no judged query in common", of_runs, trec)
     (trec / "new.txt").write_text("1 Q0 d2 1 1 new\n")

@@ -296,7 +296,7 @@ def test_documents_are_looked_up_for_candidates_that_name_them(tmp_path):
         "documents without a text": 1
     }
     short = write_lines(tmp_path / "short.jsonl", [{**line, "docs_b": ["d2"]}])
-    refused("row 1: docs_b has 1 items for 2 grades", read_candidates, short, documents=documents)
+    refused("row 1: docs_b has 1 item for 2 grades", read_candidates, short, documents=documents)
     bare = write_lines(tmp_path / "bare.jsonl", [{"a": [1], "b": [0]}])
     refused("name no documents: give docs_a and docs_b", read_candidates, bare, documents=documents)
 
@@ -329,7 +329,7 @@ def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(
     )
     bare = write_lines(tmp_path / "bare.jsonl", [{"a": [1], "b": [0]}])
     out, model = tmp_path / "out.jsonl", ("--model", "m")
-    assert "1 of 1 pairs have no texts that a model could read" in words(
+    assert "no texts that a model could read in 1 of 1 pair: give" in words(
         "ask", bare, "-o", out, *model
     )
     here = tmp_path / "candidates.jsonl"

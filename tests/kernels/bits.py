@@ -16,7 +16,7 @@ import numpy as np
 
 from dcglearn.coherence import disagreements
 from dcglearn.kernels.library import function
-from dcglearn.learning import curves, judgement_kernel, objective, pair_sums, pairs, prior, search
+from dcglearn.learning import model, objective, pair_sums, pairs, prior, search, verdicts
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE, Pairs
 from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
 from dcglearn.losses.objective import Batch as ObjectiveBatch
@@ -153,13 +153,13 @@ def add_verdicts(digests, rng):
     high = low + between(rng, 0.01, 2, n) * pick(rng, (1.0, 20.0))
     high[rng.integers(0, 2, n) > 0] = np.inf
     error = between(rng, 0, 0.6, n) * pick(rng, (0.0, 1.0))
-    tie = rng.integers(0, 2, n)
+    tie = rng.integers(0, 2, n).astype(np.int8)
     plain = (rng.integers(0, 3, n) == 0) & (tie == 0)
     low[plain], high[plain] = 0.0, np.inf
-    digests.add("verdicts", *judgement_kernel.verdicts(z, low, high, tie, error))
+    digests.add("verdicts", *verdicts.verdicts(z, low, high, tie, error))
 
     for threshold in (0.0, 0.3, 5.0, 350.0):
-        digests.add("chances", judgement_kernel.chances(z, threshold, error))
+        digests.add("chances", verdicts.chances(z, threshold, error))
 
 
 # Curves.
@@ -184,7 +184,7 @@ def add_curves(digests, rng):
     thresholds[:, -1] = np.inf
     powers, own = np.zeros(n), between(rng, -1, 1, (2, n_raters))
     points = gains, discounts, powers, thresholds, errors, biases
-    curves.fill_points(layout, thetas, *own, *points)
+    model.fill_points(layout, thetas, *own, *points)
     digests.add("fill_points", *points)
 
     # prior
@@ -192,10 +192,8 @@ def add_curves(digests, rng):
     linear = between(rng, -1, 1, (n_linear, p)) * rng.integers(0, 2, (n_linear, p))
     centres, n_bends = between(rng, -1, 1, n_linear), int(rng.integers(0, n_linear + 1))
     bends = int(rng.integers(0, n_bends + 1)), n_bends
-    values, gradients = between(rng, -1, 1, n), between(rng, -1, 1, (n, p))
-    hessians = between(rng, -1, 1, (n, p, p))
     numbers = *bends, 1.7, 4.0, 0.3
-    prior.add_prior(*numbers, linear, centres, thetas, values, gradients, hessians)
+    values, gradients, hessians = prior.add_prior(*numbers, linear, centres, thetas)
     digests.add("add_prior", values, gradients, hessians)
 
     # derivatives, without and with the second
@@ -222,8 +220,7 @@ def add_steps(digests, rng):
         rooms.append(side * room)
     radii, dampings = between(rng, 1e-3, 2, n), rng.random(n) * rng.integers(0, 2, n)
 
-    out = np.zeros((n, d))
-    search.dense_steps(gradients, hessians, *rooms, radii, dampings, out)
+    out = search.dense_steps(gradients, hessians, *rooms, radii, dampings)
     digests.add("dense_steps", out, dampings)
 
 
@@ -245,16 +242,11 @@ def add_pairs(digests, rng, case):
     for start, stop in ((0, n), (n // 3, n - n // 4)):
         for block in PAIR_BLOCKS:
             counted = depth if n_joint * n_codes**2 <= pair_sums.MAX_TABLE else 0
-            shapes = (depth, n_codes), (counted, n_codes)
-            shapes += ((n_joint if counted else 0, n_codes, n_codes),)
-            sums = [np.zeros(shape) for shape in shapes]
             sizes = start, stop, depth, width, counted, block
-            totals = pair_sums._add_pairs(*sizes, *varies, *given, *sums)
-            digests.add("add_pairs", totals, *sums)
+            digests.add("add_pairs", *pair_sums._add_pairs(*sizes, *varies, *given))
 
-        both = np.zeros((depth * width, depth * width))
         sizes = start, stop, depth, width
-        pair_sums._add_wide_pairs(*sizes, *varies, *given, both)
+        both = pair_sums._add_wide_pairs(*sizes, *varies, *given)
         digests.add("add_wide_pairs", both)
 
 

@@ -1,8 +1,10 @@
 """Random judgements, points and models for the tests of the direct fit."""
 
+from typing import Any
+
 import numpy as np
 
-from dcglearn.learning.curves import Model, log_metric
+from dcglearn.learning.model import Model, log_metric
 from dcglearn.learning.pairs import SLOPES, Pairs, Points
 from dcglearn.metrics.dcg import DCG
 
@@ -33,7 +35,16 @@ def random_pairs(
 
 def plain_pairs(first: np.ndarray, second: np.ndarray) -> Pairs:
     """Return preferences of one judge, without strengths."""
-    return Pairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), np.ones(1))
+    level, rater, way = np.ones(1, np.int8), np.zeros(1, np.int32), np.zeros(1, np.int8)
+    return Pairs(first, second, level, rater, np.ones(1), way)
+
+
+def plain_model(depth: int, n_grades: int, **fields: Any) -> Model:
+    """Return a model of preferences of one judge who may err, with some other fields."""
+    judges = {"with_errors": True, "n_levels": 1, "ties": False, "sided": False}
+    prior = {"own": np.zeros((2, 1)), "ridge": 1.0, "centre": 5.0, "target": None}
+    fixed = {"zero": 0, "falling": True, "power": 0.0}
+    return Model(depth, n_grades, **judges | prior | fixed | fields)
 
 
 def random_points(
@@ -83,6 +94,7 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
         np.array([rng.normal(0, kind, n_raters) for kind in (with_errors, sided)]),
         # the prior
         ridge=rng.choice([0.0, 1.0, 10.0]),
+        centre=5.0,
         target=target,
         zero=rng.choice([0, 1, n_grades]),
         falling=bool(rng.integers(2)),
@@ -96,5 +108,5 @@ def random_model(rng: np.random.Generator) -> tuple[Model, Pairs, np.ndarray]:
 
 def value_and_slope(objective, theta):
     """Return an objective at parameters, shape (p,), and its gradient."""
-    local = objective.at(theta[None], SLOPES)
+    local = objective(theta[None], SLOPES)
     return float(local.value[0]), local.gradient[0]

@@ -7,9 +7,9 @@ import pytest
 from scipy.special import expit
 
 from dcglearn import DCG, textbook_dcgs
-from dcglearn.learning.curves import DISCOUNT_SLOPE, ERROR, log_metric
 from dcglearn.learning.evidence import fixed_population, free_population, laplace_evidence, sampled
 from dcglearn.learning.fit import fit_log
+from dcglearn.learning.model import DISCOUNT_SLOPE, ERROR, log_metric
 from dcglearn.learning.options import DCGOptions
 from dcglearn.simulate import preference_pairs
 from tests.makers import random_log

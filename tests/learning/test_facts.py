@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcglearn.foundation.added import Tally
-from dcglearn.learning.fit_utility import qp_part
+from dcglearn.learning.fit_qp import qp_part
 from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pairs import VerdictSums, coded, facts_of, pairs_of
 from dcglearn.learning.usable_pairs import learnable, left_out, sides_of, usable_pairs
@@ -38,7 +38,7 @@ def test_parts_tell_what_the_whole_tells():
     told = sum(map(VerdictSums.of, used[1:]), VerdictSums.of(used[0]))
     n_differing = sum(int(part.differing.sum()) for part in parts)
     dropped = left_out(len(log), n_differing, sum(map(len, used)), told.n_ties)
-    facts = facts_of(told, log[:0], log.visible(), dropped)
+    facts = facts_of(told, log[:0], log.visible(), dropped, "robust")
 
     # the same facts and the same rows
     of_whole = vars(replace(whole.facts, log=None, visible=facts.visible))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, Preferences, textbook_dcgs
-from dcglearn.learning.curves import Model
 from dcglearn.learning.fit import _fitted, _model, _unconverged, fit_dcg, fit_log, known_starts
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import pairs_of
 from dcglearn.learning.search import descend
 from dcglearn.simulate import ground_truth, preference_pairs
+from tests.learning.makers import plain_model
 from tests.makers import random_lists, random_log, refused
 
 LOSSES = ("robust", "logistic")
@@ -172,7 +172,7 @@ def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(tmp_pa
 
 
 def test_a_start_is_the_only_one():
-    model = Model(10, 5)
+    model = plain_model(10, 5)
     flat = DCG(np.arange(5.0), np.linspace(1, 0.9, 10))
     starts = known_starts(model, flat)
     assert [len(thetas) for thetas in starts] == [1, 1, 1]
@@ -185,16 +185,16 @@ def test_a_fit_to_other_pairs_of_the_same_raters_is_no_higher_than_from_all_star
     fit = fit_log(log, DCGOptions())
     rng = np.random.default_rng(1)
     resampled = fit.pairs.at(np.arange(300), weight=rng.exponential(1, 300))
-    again = fit.on(resampled, fit.function.share)
+    again = fit.on(resampled)
     assert again.function.values(again.theta[None])[0] == pytest.approx(again.objective)
     assert again.objective != fit.objective and again.raters == fit.raters
-    _, cold = _fitted(replace(fit.function, pairs=resampled), known_starts(fit.model))
+    _, cold = _fitted(replace(fit.function, pairs=resampled, share=1.0), known_starts(fit.model))
     assert again.objective <= cold.value * (1 + 1e-6)
 
 
 def test_a_descent_that_stops_short_says_so():
     log = random_log(100, noise=0.3)
-    model = Model(10, 5)
+    model = plain_model(10, 5)
     objective = Objective(model, pairs_of(log), 1.0)
     start = model.starts(np.zeros((1, 15)))
     assert "stopped after 2 iterations" in _unconverged(

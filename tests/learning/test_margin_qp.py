@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dcglearn import DCG
 from dcglearn.io import encode
-from dcglearn.learning.margin_qp import bounded_minimum, certificate, newton, solve
+from dcglearn.learning.margin_qp import bounded_minimum, certificate, solve
+from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.learning.reference_qp import solve_cvxpy
 from dcglearn.simulate import preference_pairs
@@ -20,6 +21,14 @@ ONE = np.ones(1)
 
 def pairs_of(log, margin=ONE, weight=ONE):
     return QPPairs(log.preferred, log.other, margin, weight)
+
+
+def solved(pairs, n_grades, C, *, start=None, **options):
+    return solve(pairs, n_grades, QPOptions(C=C, **options), start)
+
+
+def solved_by_cvxpy(pairs, n_grades, C, **options):
+    return solve_cvxpy(pairs, n_grades, QPOptions(C=C, solver="cvxpy", **options))
 
 
 def brute_force_bounded(hessian, gradient, lower):
@@ -57,7 +66,7 @@ def test_clean_logs_with_a_large_c_are_solved_too(seed, n, depth, n_grades, C):
     rng = np.random.default_rng(seed)
     truth = DCG(np.sort(rng.random(n_grades)), np.sort(rng.random(depth))[::-1])
     log = preference_pairs(truth, n, lists="free", random_state=seed)
-    assert solve(pairs_of(log), n_grades, C, max_iter=200).gap <= 1e-8
+    assert solved(pairs_of(log), n_grades, C, max_iter=200).gap <= 1e-8
 
 
 def test_gradient_and_hessian_are_those_of_the_objective():
@@ -86,8 +95,8 @@ def test_gradient_and_hessian_are_those_of_the_objective():
 @pytest.mark.parametrize("noise", [0.0, 0.2])
 def test_same_optimum_as_cvxpy(kind, monotone, C, noise):
     log = random_log(120, kind, seed=3, noise=noise)
-    mine = solve(pairs_of(log), 5, C, monotone=monotone)
-    theirs = solve_cvxpy(pairs_of(log), 5, C, monotone=monotone)
+    mine = solved(pairs_of(log), 5, C, monotone=monotone)
+    theirs = solved_by_cvxpy(pairs_of(log), 5, C, monotone=monotone)
     assert mine.gap <= 1e-8
     assert mine.converged
     # Clarabel stops at an absolute gap of 1e-8
@@ -108,13 +117,13 @@ def test_gap_proves_the_optimum_whatever_margins_and_weights(seed, power, monoto
     n = int(rng.integers(1, 200))
     log = random_log(n, "unknown", seed=seed, noise=noise)
     pairs = pairs_of(log, rng.normal(0.5, 1, n), rng.exponential(1, n) + 1e-3)
-    assert solve(pairs, 5, 10.0**power, monotone=monotone).gap <= 1e-8
+    assert solved(pairs, 5, 10.0**power, monotone=monotone).gap <= 1e-8
 
 
 @given(st.integers(0, 2**32), st.booleans())
 def test_gap_bounds_the_distance_to_the_optimum_at_any_point(seed, monotone):
     pairs, rng = pairs_of(random_log(40, seed=seed, noise=0.2)), np.random.default_rng(seed)
-    best = solve(pairs, 5, 1.0, monotone=monotone).objective
+    best = solved(pairs, 5, 1.0, monotone=monotone).objective
     anywhere = np.sort(rng.normal(0, 0.3, (10, 5)), axis=1)
     objective, gap = certificate(pairs.evaluate(anywhere, False), anywhere, 1.0, monotone)
     assert objective - best <= gap * objective * (1 + 1e-12)
@@ -122,12 +131,12 @@ def test_gap_bounds_the_distance_to_the_optimum_at_any_point(seed, monotone):
 
 def test_duplicate_is_weight_two_and_order_is_nothing():
     log = random_log(80, noise=0.1)
-    twice = solve(
+    twice = solved(
         QPPairs(np.tile(log.preferred, (2, 1)), np.tile(log.other, (2, 1)), ONE, ONE), 5, 0.7
     )
-    double = solve(pairs_of(log, weight=np.full(1, 2.0)), 5, 0.7)
-    half_C = solve(pairs_of(log), 5, 1.4)
-    shuffled = solve(
+    double = solved(pairs_of(log, weight=np.full(1, 2.0)), 5, 0.7)
+    half_C = solved(pairs_of(log), 5, 1.4)
+    shuffled = solved(
         pairs_of(log[np.random.default_rng(0).permutation(80)], weight=np.full(80, 2.0)), 5, 0.7
     )
     for other in (double, half_C, shuffled):
@@ -136,7 +145,7 @@ def test_duplicate_is_weight_two_and_order_is_nothing():
 
 def test_margins_scale_the_answer():
     pairs = random_log(80, noise=0.1)
-    once, thrice = (solve(pairs_of(pairs, margin=np.full(1, m)), 5, 1.0) for m in (1.0, 3.0))
+    once, thrice = (solved(pairs_of(pairs, margin=np.full(1, m)), 5, 1.0) for m in (1.0, 3.0))
     np.testing.assert_allclose(3 * once.weights, thrice.weights, atol=1e-8)
 
 
@@ -146,7 +155,7 @@ def test_single_pair_by_hand():
     pairs = QPPairs(np.array([[1]], np.int8), np.array([[0]], np.int8), ONE, ONE)
     for C in (0.01, 1.0, 50.0):
         x = C / (1 + 2 * C)
-        np.testing.assert_allclose(solve(pairs, 2, C).weights, [[-x, x]], rtol=1e-10)
+        np.testing.assert_allclose(solved(pairs, 2, C).weights, [[-x, x]], rtol=1e-10)
 
 
 def test_linear_svc_has_the_same_optimum_without_monotonicity():
@@ -157,41 +166,41 @@ def test_linear_svc_has_the_same_optimum_without_monotonicity():
     X, y = np.vstack([d, -d]).astype(float), np.repeat([1, -1], len(log))
     svc = LinearSVC(dual=False, C=0.25, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, y)
     np.testing.assert_allclose(
-        solve(pairs_of(log), 5, 1.0, monotone=False).weights.ravel(), svc.coef_[0], atol=1e-5
+        solved(pairs_of(log), 5, 1.0, monotone=False).weights.ravel(), svc.coef_[0], atol=1e-5
     )
 
 
 def test_long_logs_start_from_a_subsample_and_end_the_same():
     log = random_log(70_000, noise=0.1)
-    from_subsample = solve(pairs_of(log), 5, 1.0, tol=1e-13)
-    from_zero = newton(pairs_of(log).evaluate, (10, 5), 1.0, tol=1e-13)
+    from_subsample = solved(pairs_of(log), 5, 1.0, tol=1e-13)
+    from_zero = solved(pairs_of(log), 5, 1.0, start=np.zeros((10, 5)), tol=1e-13)
     assert from_subsample.gap <= 1e-8
     np.testing.assert_allclose(from_subsample.weights, from_zero.weights, atol=1e-9)
 
 
 def test_any_start_ends_at_the_same_optimum():
     pairs = pairs_of(random_log(100, noise=0.2))
-    best = solve(pairs, 5, 1.0, tol=1e-13).weights
+    best = solved(pairs, 5, 1.0, tol=1e-13).weights
     for monotone in (True, False):
         start = np.random.default_rng(0).normal(size=(10, 5))  # not monotone itself
-        solution = solve(pairs, 5, 1.0, monotone=monotone, start=start, tol=1e-13)
+        solution = solved(pairs, 5, 1.0, monotone=monotone, start=start, tol=1e-13)
         assert solution.converged
         assert np.allclose(solution.weights, best, atol=1e-8) == monotone
 
 
 def test_own_constraints_and_their_gap():
     log = random_log(100, noise=0.2)
-    decreasing = solve_cvxpy(
+    decreasing = solved_by_cvxpy(
         pairs_of(log), 5, 1.0, constraints=lambda W: [W[:-1, 4] - W[:-1, 0] >= W[1:, 4] - W[1:, 0]]
     )
     spans = decreasing.weights[:, 4] - decreasing.weights[:, 0]
     assert (np.diff(spans) <= 1e-6).all()
     assert 0 <= decreasing.gap < 1e-6
-    assert decreasing.objective >= solve(pairs_of(log), 5, 1.0).objective - 1e-6
+    assert decreasing.objective >= solved(pairs_of(log), 5, 1.0).objective - 1e-6
 
 
 def test_impossible_constraints_are_named():
     with pytest.raises(RuntimeError, match="infeasible"):
-        solve_cvxpy(
+        solved_by_cvxpy(
             pairs_of(random_log(20)), 5, 1.0, constraints=lambda W: [W[0, 0] >= 1, W[0, 0] <= 0]
         )

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from dcglearn import DCG
-from dcglearn.learning.curves import (
+from dcglearn.learning.model import (
     BIAS_SPREAD,
     DISCOUNT_SLOPE,
     ERROR,
@@ -17,14 +17,13 @@ from dcglearn.learning.curves import (
     GAIN_SLOPE,
     NEAR_TARGET,
     OWN_SPREADS,
-    Model,
     family,
     known_metrics,
     log_metric,
 )
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE
-from tests.learning.makers import EVERY_KIND, random_model, value_and_slope
+from tests.learning.makers import EVERY_KIND, plain_model, random_model, value_and_slope
 
 
 @pytest.mark.parametrize("seed", EVERY_KIND)
@@ -38,7 +37,7 @@ def test_gradient_and_hessian_are_those_of_the_objective(seed):
 
     size = 1 + np.abs(local.hessian).max()
     for i, step in enumerate(1e-5 * np.eye(len(theta))):
-        ends = objective.at(np.array([theta + step, theta - step]), SLOPES)
+        ends = objective(np.array([theta + step, theta - step]), SLOPES)
         slope, row = (np.subtract(*x) / 2e-5 for x in (ends.value, ends.gradient))
         assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-6 * (1 + abs(value)))
         np.testing.assert_allclose(local.hessian[0, i], row, rtol=1e-5, atol=1e-7 * size)
@@ -129,7 +128,7 @@ def test_points_side_by_side_have_the_bytes_of_each_alone(seed):
     model, pairs, theta = random_model(np.random.default_rng(seed))
     objective = Objective(model, pairs, 0.7)
     thetas = np.outer(np.linspace(-1, 1, 19), theta)
-    together, alone = objective.at(thetas, CURVATURE), objective(theta[None])
+    together, alone = objective(thetas, CURVATURE), objective(theta[None])
     for x, other in zip(together, alone, strict=True):
         assert x[18].tobytes() == other[0].tobytes()
     np.testing.assert_array_equal(objective.values(thetas), together.value)
@@ -149,7 +148,7 @@ def test_a_sample_weighs_as_much_as_all():
 
 
 def test_curves_and_their_logarithms_are_the_same_metric():
-    model = Model(10, 5)
+    model = plain_model(10, 5)
     rng = np.random.default_rng(0)
     for _ in range(5):
         gains = np.cumsum(rng.exponential(1, 5))
@@ -171,7 +170,7 @@ def test_curves_and_their_logarithms_are_the_same_metric():
 
 
 def test_starts_lie_within_bounds():
-    model = Model(10, 5, ties=True, sided=True, zero=5, n_levels=2)
+    model = plain_model(10, 5, ties=True, sided=True, zero=5, n_levels=2)
     low, high = model.bounds
     known = known_metrics(5, 10, True, (0.0,))
     thetas = model.starts(known + 3.0, 50.0)

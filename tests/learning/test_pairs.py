@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from dcglearn import DCG, Preferences
 from dcglearn.foundation import threads
-from dcglearn.learning import judgement_kernel
+from dcglearn.learning import verdicts as kernel
 from dcglearn.learning.pairs import CURVATURE, SLOPES, SMALL, VALUE, Points, pairs_of
 from dcglearn.logs.visibility import encode
 from tests.learning.makers import EVERY_KIND, at_point, plain_pairs, random_pairs, random_points
@@ -93,9 +93,10 @@ def test_losses_are_those_of_the_twin(seed):
         wanted = twin(pairs, z, points.thresholds[b], points.errors[b], points.biases[b])
         assert sums.loss[b] == pytest.approx(wanted, rel=1e-10, abs=1e-12)
         np.testing.assert_allclose(pairs.differences(at_point(points, b)), z, atol=1e-12)
+        losses = pairs.losses(at_point(points, b))
+        assert losses.sum() == pytest.approx(sums.loss[b], rel=1e-10, abs=1e-12)
 
-    # of each judgement, and without derivatives
-    np.testing.assert_allclose(pairs.losses(points).sum(axis=0), sums.loss, rtol=1e-10)
+    # without derivatives
     for order in (VALUE, SLOPES):
         np.testing.assert_array_equal(pairs.sums(points, order).loss, sums.loss)
     np.testing.assert_array_equal(pairs.sums(points, SLOPES).slopes, sums.slopes)
@@ -204,7 +205,9 @@ def verdicts(z, low, high, tie, error):
     """Return the log probability and the derivatives of the loss, shape (13, n), of verdicts at
     differences z.
     """
-    logs, slopes, second = judgement_kernel.verdicts(z, low, high, tie, error)
+    z, low, high, error = (np.full(len(z), x, float) for x in (z, low, high, error))
+    is_tie = np.full(len(z), tie, np.int8)
+    logs, slopes, second = kernel.verdicts(z, low, high, is_tie, error)
     return logs, np.hstack([slopes, second]).T
 
 
@@ -270,25 +273,8 @@ def test_chances_are_those_of_verdicts():
         tie, first, second = probabilities(z, np.array([0, threshold, np.inf]), error).T
         expected = np.column_stack([first, tie, second])
         np.testing.assert_allclose(
-            judgement_kernel.chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15
+            kernel.chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15
         )
-
-
-# Values of lists.
-
-
-def test_values_of_lists_are_those_of_the_dcg():
-    rng = np.random.default_rng(0)
-    points = random_points(rng, 2, 4, 3)
-    lists = rng.integers(-1, 3, (30, 4)).astype(np.int8)
-    pairs = plain_pairs(lists[:15], lists[15:])
-    for b in range(2):
-        dcg = DCG(points.gains[b], points.discounts[b], power=points.powers[b])
-        scores = dcg.score(np.where(lists < 0, -2, lists))
-        one = at_point(points, b)
-        np.testing.assert_allclose(one.values(lists), scores, rtol=1e-12)
-        gaps = pairs.differences(one)
-        np.testing.assert_allclose(gaps, scores[:15] - scores[15:], atol=1e-12)
 
 
 # Parts, merging and samples.
@@ -354,7 +340,9 @@ def test_judgements_that_differ_in_one_column_stay_apart():
 def test_distinct_judgements_and_long_logs_are_left_as_they_are():
     pairs, *_ = repeated(2)
     merged = pairs.merged()
-    assert merged.distinct() is merged
+    again = merged.distinct()
+    for name in ("first", "second", "level", "rater", "way", "weights"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(merged, name))
     long = pairs.at(np.arange(SMALL + 1) % len(pairs))
     assert long.distinct() is long
 
@@ -392,7 +380,7 @@ def test_verdicts_judges_and_sides_of_a_log_are_told_in_numbers():
 
     # nobody knows who judged, how strongly, or on which side
     plain = pairs_of(log.changed(rater=None, strength=None, tie=None, swapped=None))
-    one_judge = pairs_of(log, by_rater=False)
+    one_judge = pairs_of(log, loss="logistic")
     for x in (plain, one_judge):
         assert x.facts.raters == () and not x.rater.any()
     assert plain.level.tolist() == [1] and not plain.way.any()

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dcglearn.learning.curves import Model
 from dcglearn.learning.prior import FREEDOM, KNEE, Prior
+from tests.learning.makers import plain_model
+
+
+def prior_of(bends, normals, ridge):
+    """Return the prior of the bends ``rows theta - offsets`` of both curves, and normals."""
+    rows = [*(of_curve for of_curve, _ in bends), *(x / spread for x, _, spread in normals)]
+    means = [np.full(len(x), mean / spread) for x, mean, spread in normals]
+    centres = np.concatenate([*(offsets for _, offsets in bends), *means])
+    return Prior(np.vstack(rows), centres, tuple(len(offsets) for _, offsets in bends), ridge)
 
 
 def random_prior(seed):
@@ -16,7 +24,7 @@ def random_prior(seed):
     bends = [(rng.normal(size=(n, p)), rng.normal(size=n)) for n in sizes]
     normals = [(rng.normal(size=(n, p)), *rng.uniform(0.5, 2, 2)) for n in (2, 0, 1)]
     ridge = [0.0, 1.0, 7.0][seed % 3]
-    return Prior.of(bends, normals, ridge), bends, normals, ridge, rng.normal(0, 1, (3, p))
+    return prior_of(bends, normals, ridge), bends, normals, ridge, rng.normal(0, 1, (3, p))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -49,7 +57,7 @@ def test_the_cost_of_bends_is_that_of_a_ridge_that_is_integrated_out():
     ridge, m = 2.0, 3
     rng = np.random.default_rng(0)
     none = np.zeros((0, m)), np.zeros(0)
-    prior = Prior.of([(np.eye(m), np.zeros(m)), none], [], ridge)
+    prior = prior_of([(np.eye(m), np.zeros(m)), none], [], ridge)
 
     def z(rho):
         """Return the integral of exp(-rho h) over one bend."""
@@ -76,10 +84,10 @@ def test_the_cost_of_bends_is_that_of_a_ridge_that_is_integrated_out():
 
 
 MODELS = [
-    Model(10, 5, ridge=2.0),
-    Model(2, 2, ridge=2.0),
-    Model(3, 3, ridge=0.5, falling=False, ties=True),
-    Model(4, 6, ridge=6.0, zero=6, sided=True, n_levels=3),
+    plain_model(10, 5, ridge=2.0),
+    plain_model(2, 2, ridge=2.0),
+    plain_model(3, 3, ridge=0.5, falling=False, ties=True),
+    plain_model(4, 6, ridge=6.0, zero=6, sided=True, n_levels=3),
 ]
 
 
@@ -112,9 +120,9 @@ def test_draws_have_the_density_of_the_prior(model):
 
 
 def test_quantiles_of_one_bend_are_those_of_its_density():
-    model = Model(3, 2, ridge=2.0)
+    model = plain_model(3, 2, ridge=2.0)
     prior = model.prior
-    assert prior.n_bends == 1
+    assert prior.n_bends == (0, 1)
     draws = prior.draw(40_000, np.random.default_rng(1))
     bends = draws @ prior.linear[0] - prior.centres[0]
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from dcglearn import Preferences
-from dcglearn.learning.curves import OWN_SPREADS
 from dcglearn.learning.fit import fit_log
+from dcglearn.learning.model import OWN_SPREADS
 from dcglearn.learning.objective import Objective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.raters import LIMITS, with_raters

@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import lsq_linear, minimize
 
 from dcglearn.learning import search as search_module
-from dcglearn.learning.curves import Model, family, known_metrics, log_metric
+from dcglearn.learning.model import family, known_metrics, log_metric
 from dcglearn.learning.objective import Local, Objective
 from dcglearn.learning.pairs import Pairs
-from dcglearn.learning.search import Ends, _sample_sizes, dense_steps, descend, search
-from tests.learning.makers import plain_pairs, value_and_slope
+from dcglearn.learning.search import Ends, dense_steps, descend, search
+from tests.learning.makers import plain_model, plain_pairs, value_and_slope
 from tests.makers import random_log, refused
 
 KNOWN = known_metrics(5, 10, True, (0.0,))
@@ -21,9 +21,8 @@ KNOWN = known_metrics(5, 10, True, (0.0,))
 def steps(gradient, hessian, low, high, radius, damping=0.0):
     """Return one step, and its damping."""
     n, dampings = len(gradient), np.array([damping])
-    step = np.zeros((1, n))
     bounds = (np.broadcast_to(end, (1, n)).copy() for end in (low, high))
-    dense_steps(gradient[None], hessian[None], *bounds, np.array([radius]), dampings, step)
+    step = dense_steps(gradient[None], hessian[None], *bounds, np.array([radius]), dampings)
     return step[0], dampings[0]
 
 
@@ -139,9 +138,11 @@ def random_objective(seed):
     n, ties = len(log), seed % 4 == 0
     level = rng.integers(0 if ties else 1, 3, n).astype(np.int8)
     weight = rng.exponential(1, n)
-    pairs = Pairs(log.preferred, log.other, level, np.zeros(1, np.int32), weight)
+    pairs = Pairs(
+        log.preferred, log.other, level, np.zeros(1, np.int32), weight, np.zeros(1, np.int8)
+    )
     errors = seed % 2 == 1
-    model = Model(10, 5, errors, n_levels=2, ties=ties, ridge=2.0, centre=3.0)
+    model = plain_model(10, 5, with_errors=errors, n_levels=2, ties=ties, ridge=2.0, centre=3.0)
     return Objective(model, pairs, 1.0)
 
 
@@ -182,26 +183,28 @@ def test_the_search_ends_higher_than_its_referee_in_hardly_any_log():
 
 
 def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
-    assert _sample_sizes(500) == [500] and _sample_sizes(8191) == [8191]
-    assert _sample_sizes(8192) == [4096, 8192] and _sample_sizes(50_000) == [4096, 50_000]
-    sizes = _sample_sizes(10**6)
-    assert sizes[-1] == 10**6 and sizes[0] == 4096 and max(sizes[:-1]) <= 2**18
-
     # the end is that of the whole log, and as low as without samples
     log = random_log(3000, "free", seed=1, noise=0.2)
     pairs = plain_pairs(log.preferred, log.other)
-    objective = Objective(Model(10, 5, ridge=2.0), pairs, 1.0)
+    objective = Objective(plain_model(10, 5, ridge=2.0), pairs, 1.0)
     starts = [objective.model.starts(KNOWN, softer) for softer in (0.0, 1.5)]
     whole = search(objective, starts)
-    monkeypatch.setattr(search_module, "SAMPLE", 200)
+    searched = []
+
+    def descend_on(objective, *given, **options):
+        searched.append(len(objective.pairs))
+        return descend(objective, *given, **options)
+
+    monkeypatch.setattr(search_module, "descend", descend_on)
+    monkeypatch.setattr(search_module, "SAMPLES", (200, 1600))
     sampled = search(objective, starts)
-    assert len(_sample_sizes(3000)) > 1
+    assert searched == [200, 200, 3000]
     assert sampled.value == objective.values(sampled.theta[[sampled.best]])[0]
     assert sampled.value == pytest.approx(whole.value, rel=1e-3)
 
 
 def test_an_objective_that_is_not_finite_is_refused():
     log = random_log(20)
-    pairs, model = plain_pairs(log.preferred, log.other), Model(10, 5)
+    pairs, model = plain_pairs(log.preferred, log.other), plain_model(10, 5)
     starts = [model.starts(np.array([log_metric(dcg) for dcg in family(5, 10)]))]
     refused("not finite at any start", search, Objective(model, pairs, np.inf), starts)

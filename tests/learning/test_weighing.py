@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences, textbook_dcgs
-from dcglearn.learning.curves import log_metric
 from dcglearn.learning.fit import FREE, LLM, PRIOR, Member, fit_log
+from dcglearn.learning.model import log_metric
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.weighing import LEAST, mean_dcg, weighed
 from dcglearn.metrics.reading import metric

@@ -49,7 +49,7 @@ def test_it_is_the_mean_chance_to_name_the_worse_list(sided):
 
 def test_equal_lists_are_a_toss_and_far_ones_the_error_rate():
     np.testing.assert_allclose(
-        wrong_chances(np.array([0.0, 50, -50]), 0.0, 0.0, 0.2), [0.5, 0.2, 0.2]
+        wrong_chances(np.array([0.0, 50, -50]), 0.0, np.full(3, 0.2)), [0.5, 0.2, 0.8]
     )
 
 

@@ -226,7 +226,6 @@ def test_agreement_counts_ties_apart():
     assert (agreement.respected, agreement.violated, agreement.tied) == (1, 2, 4)
     assert agreement.share == pytest.approx(3 / 7)
     assert agreement.precision == pytest.approx(1 / 7)
-    assert agreement + agreement == log[[0, 0, 1, 1, 2, 2]].agreement(DCG([0, 1], [1, 0.5]))
 
 
 def test_verdicts_call_rounding_error_a_tie():

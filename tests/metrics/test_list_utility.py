@@ -65,7 +65,7 @@ def test_a_stop_common_to_all_grades_is_a_geometric_discount(stops):
 @table(
     ("arguments", "message"),
     [
-        (([0, 1], [1], [0.5]), "1 stops for 2 gains"),
+        (([0, 1], [1], [0.5]), "1 stop for 2 gains"),
         (([0, 1], [1], [0, 1.5]), "between 0 and 1"),
         (([0, 1], [1], None, -0.5), "between 0 and 1"),
         (([0, 1], [1], [0, np.nan]), "stops"),

@@ -32,10 +32,10 @@ def test_a_reader_has_its_own_scale_as_every_file():
 
 
 def test_an_unknown_reader_is_answered_with_the_list():
-    said = refused("reader:newsfeed is not one of", dl.metric, "reader:newsfeed")
+    said = refused("metric='reader:newsfeed': give one of", dl.metric, "reader:newsfeed")
     assert all(name in said for name in NAMES)
-    assert said.endswith("the nearest is news-feed")
-    refused("reader:music@2 is not one of", dl.metric, "reader:music@2")
+    assert said.endswith("the nearest is reader:news-feed")
+    refused("metric='reader:music@2': give one of", dl.metric, "reader:music@2")
 
 
 def test_commands_take_readers(monkeypatch, capsys, here):

@@ -34,7 +34,6 @@ class TestFiles:
         assert np.array_equal(again.predict(queries), ranker.predict(queries))
         assert again.score(queries) == ranker.score(queries)
         assert repr(again.get_params()) == repr(ranker.get_params())
-        refused("exists; choose another name", ranker.save, tmp_path / "model.json", force=False)
         ranker.save(tmp_path / "model.json")
 
     def test_every_loss_comes_back(self):

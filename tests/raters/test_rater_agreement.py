@@ -302,9 +302,11 @@ def test_without_a_fit_and_without_raters(biased_log):
     nameless = Preferences(biased_log.preferred, biased_log.other, n_grades=5)
     agreement = rater_agreement(nameless, errors=False)
     assert agreement.n_units == 120 and agreement.pictures == []
+    said = agreement.sentence
+    assert said.startswith("verdicts agree beyond chance on 120 pairs with two or more of them (")
     assert agreement.table["rater"].to_list() == ["all"]
     alone = rater_agreement(nameless[:100], errors=False)
-    assert "does not say by the column rater who judged" in alone.sentence
+    assert "how far verdicts agree: the log holds no pair twice, and does not" in alone.sentence
     alone = rater_agreement(biased_log[:1], errors=False)
     assert "no pair was judged by two of them, so let" in alone.sentence
     refused("agreement cannot be measured", rater_agreement, biased_log[:0])

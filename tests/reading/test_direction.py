@@ -63,10 +63,21 @@ def test_a_reversed_log_is_stopped_with_what_makes_sense_of_it():
     assert len(dl.read_preferences(lines(log, "b"), winner_words="b=a")) == 60
     said = refused("the grades reversed, [89]", dl.read_preferences, lines(log, turned=True))
     scale = ["4", "3", "2", "1", "0"]
-    assert f"scale={scale}" in said
+    assert f"scale={scale}" in said and said.index("the winners") < said.index("the grades")
     again = dl.read_preferences(lines(log, turned=True), scale=scale)
     np.testing.assert_array_equal(again.preferred, log.preferred)
     assert issubclass(dl.io.UpsideDownError, dl.InputError)
+
+
+def test_of_systems_that_are_exchanged_these_are_named():
+    named = [{**line, "system_a": "new", "system_b": "old"} for line in lines(judged(), "old")]
+    refused(
+        "the winners exchanged, 9.*: exchange the two systems, run_a= and run_b=.* With the grades",
+        dl.read_preferences,
+        named,
+    )
+    right = [{**line, "system_a": "old", "system_b": "new"} for line in named]
+    assert len(dl.read_preferences(right)) == 60
 
 
 def test_who_insists_learns_from_it():

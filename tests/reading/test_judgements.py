@@ -155,7 +155,7 @@ def test_raters_have_rows_of_their_own():
     frame = pl.DataFrame(rows, ("doc", "rater", "rating"), orient="row")
     frame = frame.with_columns(query=pl.lit("q"))
     refused(
-        "row 1: occurs more than once for its query: the document 'a'; keep one",
+        "row 1: occurs more than once for its query: the document 'a'; in Python, dup.* keeps one",
         *(read_judgements, frame),
     )
     assert graded(frame, duplicates="last")[0] == {"a": 0, "b": 0}
@@ -185,7 +185,7 @@ def test_a_missing_grade_is_not_judged_in_any_form(tmp_path, missing):
     for source in sources:
         grades, words = graded(source)
         assert grades == {"a": 2, "c": 0}
-        assert "1 of 3 documents have no grade" in words
+        assert "no grade of 1 of 3 documents, which count" in words
 
 
 @pytest.mark.parametrize(
@@ -303,6 +303,7 @@ def test_wrong_dictionaries_are_refused(tmp_path):
     for ranked in ({"q": ["a", "b"]}, {"m": {"q": ("a", "b")}}):
         refused("enumerate.documents.. keeps their order", read_runs, ranked)
     refused("dict.fromkeys", read_judgements, {"q": ["a", "b"]})
+    refused(r"dict.fromkeys\(\[...\], 1\), with the names", read_judgements, {"q": "doc"})
     for text in ('{"q": {"d": 1, "d": 3}}', '{"q": {"d": 1}, "q": {"e": 3}}'):
         refused(
             "q.json: the key '.' occurs twice", read_judgements, written(tmp_path, "q.json", text)
@@ -405,7 +406,7 @@ RATED = {
 @pytest.mark.parametrize("name", RATED)
 def test_files_of_tools(tmp_path, name):
     grades, words = graded(written(tmp_path, name, RATED[name]))
-    assert grades == {"a": 0, "b": 3} and "2 of 4 documents have no grade" in words
+    assert grades == {"a": 0, "b": 3} and "no grade of 2 of 4 documents" in words
 
 
 def test_damaged_judgement_lists_are_refused(tmp_path):
@@ -515,6 +516,14 @@ def test_columns_are_named_for_judgements_and_runs_alike(tmp_path):
     )
 
 
+def test_columns_of_lines_are_named_as_those_of_tables(tmp_path):
+    qrels = written(tmp_path, "q.txt", "q 0 a 1\nq 0 b 2\n")
+    run = written(tmp_path, "r.txt", "q Q0 a 1 9 m\nq Q0 b 2 8 m\n")
+    refused("no 'grade' .*found query, document", read_judgements, qrels, columns={"grade": ""})
+    scores = [read_runs(run, columns=c)[0].frame["score"].to_list() for c in ({}, "score=rank")]
+    assert scores == [[9, 8], [1, 2]]
+
+
 def test_logs_take_judgements_with_levels_and_leave_out_missing_grades():
     log = [{"query": "q", "a": ["d0", "d1"], "b": ["d1", "d0"], "winner": "a"}]
     means = read_judgements(frame_of(0.5, 2))
@@ -522,7 +531,7 @@ def test_logs_take_judgements_with_levels_and_leave_out_missing_grades():
     levels = read_judgements(frame_of(0.5, 2), scale=[0, 0.5, 2])
     assert dl.read_preferences(dl.with_grades(log, levels)).preferred.tolist() == [[1, 2]]
     table = frame_of("2", "N/A")
-    with pytest.warns(UserWarning, match="2 of 4 documents have no judgement"):
+    with pytest.warns(UserWarning, match="no judgement of 2 of 4 documents"):
         joined = dl.with_grades(log, table)
     assert dl.read_preferences(joined).preferred.tolist() == [[2, -1]]
 
@@ -530,6 +539,8 @@ def test_logs_take_judgements_with_levels_and_leave_out_missing_grades():
 def test_cells_of_pandas_may_be_numbers_and_texts():
     pandas = pytest.importorskip("pandas")
     cells = {"query": ["q", 7, "q"], "doc_id": ["a", 8, "b"], "rating": [2, None, "N/A"]}
-    with pytest.warns(UserWarning, match="2 of 3 documents have no grade"):
+    with pytest.warns(UserWarning, match="no grade of 2 of 3 documents"):
         judged = dl.read_judgements(pandas.DataFrame(cells))
     assert judged.frame.rows() == [("q", "a", 2.0)]
+    mixed = pandas.DataFrame({"query": ["q", 7], "doc_id": ["a", "b"], "rating": [{"of": 1}, "2"]})
+    refused("the data frame cannot be read", read_judgements, mixed)

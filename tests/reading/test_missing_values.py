@@ -207,3 +207,12 @@ def test_a_cell_means_what_the_table_says(read, value, expected, tmp_path, monke
             read(value)
     else:
         assert np.array_equal(read(value), expected), read(value)
+
+
+def test_a_winner_without_an_answer_is_refused_with_what_makes_it_an_open_question():
+    rows = [{"a": [2, 0], "b": [0, 1], "best": best} for best in ("left", None)]
+    with pytest.raises(REFUSED, match=r"winner_words=\{' ': 'open'\} says") as refused:
+        dl.read_preferences(rows, columns={"winner": "best"})
+    assert "row 2" in str(refused.value)
+    log = dl.read_preferences(rows, columns={"winner": "best"}, winner_words={" ": "open"})
+    assert len(log) == 1

@@ -1,13 +1,18 @@
 """Which grades people's verdicts follow: shares, differences, coverage and sentences."""
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
 import dcglearn as dl
+from dcglearn.foundation.intervals import mean_and_error, student_interval
 from dcglearn.trust import graders
 from dcglearn.trust.graders import compare_graders, graders_of
 from dcglearn.trust.held_out import best_textbook
+from dcglearn.trust.resampling import folds
 from tests.makers import refused
 
 
@@ -83,6 +88,31 @@ def test_differences_are_those_of_the_shares_on_the_same_pairs(compared):
     assert (differ.of_100[above & (differ.apart > 0)] > 50).all()
 
 
+def test_intervals_hold_how_far_users_and_the_metrics_of_folds_differ(monkeypatch):
+    rng = np.random.default_rng(7)
+    grades, rows = study(rng, n_users=12, rated=False)
+    judged = labels(noisy(grades, 0.3, rng))
+    log = dl.read_preferences(dl.with_grades(rows, judged), 4, as_is=True).decided
+
+    # another metric for each fold, and what it says of each verdict
+    clusters = log.clusters("rater")
+    parts = folds(clusters, 0)
+    metrics = [dl.DCG(np.arange(4) ** power, 0.8 ** np.arange(5)) for power in (0.1, 1, 2, 3, 4)]
+    left = iter(metrics)
+    monkeypatch.setattr(graders, "_metric", lambda train: next(left))
+    values = (np.array([log.verdicts(metric) for metric in metrics]) + 1) / 2
+    held = np.empty(len(log))
+    for (_, test), value in zip(parts, values, strict=True):
+        held[test] = value[test]
+
+    # errors of users and of metrics add up
+    mean, error, n_units = mean_and_error(held, np.ones(len(log)), clusters)
+    error = np.hypot(error, values.mean(axis=1).std(ddof=1))
+    found = compare_graders(rows, {"one": judged}).table
+    ends = student_interval(mean, error, n_units)
+    np.testing.assert_allclose(found.select("share", "low", "high").row(0), [mean, *ends])
+
+
 @pytest.fixture
 def chosen(monkeypatch):
     """Take the best textbook for what verdicts teach, which is quick."""
@@ -94,11 +124,17 @@ def test_what_is_not_labelled_is_counted_and_costs():
     rng = np.random.default_rng(1)
     grades, rows = study(rng)
     grades_of = {"all": labels(grades), "some": labels(grades, 0.6, rng)}
-    table = compare_graders(rows, grades_of).table
-    whole, part = table.to_dicts()
+    found = compare_graders(rows, grades_of)
+    whole, part = found.table.to_dicts()
     assert whole["labelled"] == whole["both_labelled"] == 1
     assert 0.5 < part["labelled"] < 0.7 and part["both_labelled"] < 0.2
     assert part["share"] < whole["share"]
+    said = f", of documents it labels {part['labelled']:.0%})"
+    assert "some is worse than all (-" in found.sentence and said in found.sentence
+
+    # not of a grader who is worse with as many labels
+    many = found.table.with_columns(labelled=pl.lit(0.96))
+    assert "it labels" not in replace(found, table=many).sentence
 
 
 @pytest.mark.usefixtures("chosen")
@@ -148,7 +184,7 @@ def test_verdicts_that_recur_bound_what_any_metric_respects():
     found = compare_graders(again, {"own": labels(grades), "two": labels(grades // 2)})
     assert compare_graders(rows, {"own": labels(grades)}).ceiling is None
 
-    # by hand: lists are what their grades are, best of all verdicts and best of the others
+    # by hand: lists are what their grades are, best as most verdicts on two of them
     def key(row, side):
         listed = [grades[int(row["query"][1:])][int(name[1:])] for name in row[f"docs_{side}"]]
         return tuple(map(int, listed))
@@ -158,18 +194,14 @@ def test_verdicts_that_recur_bound_what_any_metric_respects():
         a, b = key(row, "a"), key(row, "b")
         if a != b:
             verdicts.append((min(a, b), max(a, b), (row["winner"] == "a") == (a < b)))
-    n, others, most = 0, 0.0, 0.0
-    for i, (*pair, verdict) in enumerate(verdicts):
-        votes = [1 if v[2] else -1 for j, v in enumerate(verdicts) if [*v[:2]] == pair and j != i]
-        if votes:
-            own = 1 if verdict else -1
-            n += 1
-            others += (1 + own * np.sign(sum(votes))) / 2
-            most += (1 + own * np.sign(sum(votes) + own)) / 2
+    for_first = Counter()
+    for *pair, verdict in verdicts:
+        for_first[tuple(pair)] += 1 if verdict else -1
+    most = (len(verdicts) + sum(map(abs, for_first.values()))) / 2 / len(verdicts)
     ceiling = found.ceiling
-    assert ceiling.n_verdicts == n == len(verdicts)
-    assert (ceiling.others, ceiling.most) == pytest.approx((others / n, most / n))
-    assert f"no metric of these grades respects more than {most / n:.0%}" in found.notes[-1]
+    assert ceiling.n_units == len(verdicts)
+    assert ceiling.above == pytest.approx(most) and ceiling.below < most
+    assert f"no function of the grades more than {most:.1%}" in found.notes[-1]
 
 
 def test_one_table_names_its_graders_in_a_column():

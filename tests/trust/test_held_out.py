@@ -9,7 +9,7 @@ from dcglearn import DCG, Preferences, UtilityLearner, compare_learners
 from dcglearn.simulate import preference_pairs
 from dcglearn.trust.comparison import LEARNED, QP, Comparison, Row
 from dcglearn.trust.cross_validation import C_GRID, choose_C
-from dcglearn.trust.held_out import rows_of
+from dcglearn.trust.held_out import cross_fitted, rows_of
 from dcglearn.trust.held_out_frame import HeldOut
 from dcglearn.trust.resampling import folds
 from tests.makers import random_log, refused
@@ -72,6 +72,15 @@ def verdict_of(textbook, *others):
     ).sentence
 
 
+def test_where_all_are_below_a_coin_the_sentence_asks_what_was_exchanged():
+    usual = Row("exponential-log2@5", 0.45, -0.1, -0.2, 0.1)
+    below = Comparison(
+        (Row(LEARNED, 0.35, 0.0, 0.0, 0.0), usual), usual.name, usual.name, 100, 50, "pair", "pairs"
+    )
+    asked = "; a coin orders 50%: are the winners, the runs or the grades exchanged?"
+    assert below.sentence.endswith(asked) and asked not in verdict_of(usual.name, usual)
+
+
 def test_a_textbook_dcg_that_is_as_good_is_named_first():
     def verdict(low, high, textbook="linear-log2@5"):
         best = Row(
@@ -121,8 +130,21 @@ def test_the_metric_used_now_is_a_name_or_a_file(tmp_path):
     by_name = compare_learners(
         *log.split(0.5, random_state=0), baseline="exponential-log2@3", C=1.0
     )
-    assert by_file["the metric used now"].share == by_name["exponential-log2@3"].share
+    assert by_file[by_file.baseline].share == by_name["exponential-log2@3"].share
+    assert by_file.baseline == str(tmp_path / "now.json")
     assert by_name.baseline == "exponential-log2@3" and by_name.textbook.endswith("@10")
+
+
+def test_a_metric_in_use_that_is_the_best_textbook_has_one_share():
+    truth = DCG.standard(4, 5, "linear", "log2")
+    how = {"lists": "free", "temperature": 0.4, "random_state": 0}
+    log = preference_pairs(truth, 150, **how)
+    for name in ("linear-log2", "nDCG"):
+        found = cross_fitted(log, baseline=name)
+        assert found.textbook == found.baseline == f"{name}@5" and len(found.rows) == 2
+        assert found.sentence.count(f"{found[name].share:.1%}") == 1
+    other = cross_fitted(log)
+    assert other.textbook == "linear-log2@5" and "the best textbook DCG" in other.sentence
 
 
 def test_logs_of_other_shapes_are_not_compared():

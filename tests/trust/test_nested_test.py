@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom
 
 import dcglearn as dl
-from dcglearn.learning.curves import Model, log_metric
 from dcglearn.learning.fit import fit_log
+from dcglearn.learning.model import log_metric
 from dcglearn.learning.options import DCGOptions
 from dcglearn.trust.nested_test import (
     FALSE_POSITIVE_RATE,
@@ -22,7 +22,7 @@ from dcglearn.trust.nested_test import (
     single_verdicts,
 )
 from dcglearn.trust.product_form import increments_of, weights_of_increments
-from tests.learning.makers import random_pairs
+from tests.learning.makers import plain_model, random_pairs
 from tests.makers import rated_pairs
 from tests.tables import table
 
@@ -176,7 +176,7 @@ def test_a_weight_of_three_tests_as_three_rows_do():
 def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     """Return `DCG` as if fitted to a log, with judges of that sharpness, error and threshold."""
     fit = fit_log(log, DCGOptions())
-    model = Model(
+    model = plain_model(
         depth=4, n_grades=4, ties=fit.facts.ties, n_levels=fit.facts.n_levels, centre=sharp
     )
     at, theta = model.places, np.zeros(model.places.n)

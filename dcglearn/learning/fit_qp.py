@@ -1,8 +1,8 @@
 """Fits of a utility to a log: the paper's QP and its margins."""
 
 import logging
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, filled
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.margin_qp import solve
-from dcglearn.learning.options import QPOptions
+from dcglearn.learning.options import MARGINS, QPOptions
 from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.learning.reference_qp import solve_cvxpy
 from dcglearn.learning.usable_pairs import learnable
@@ -18,6 +18,7 @@ from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import joined
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import Utility
+from dcglearn.metrics.reading import MetricLike, read_metric
 
 _LOG = logging.getLogger(__name__)
 
@@ -74,7 +75,6 @@ def qp_part(log: PreferencePairs, options: QPOptions) -> tuple[QPPairs, Indices]
     tie both ways with -epsilon. Counted are ties, the pairs left out, and those that ask for a
     difference above 0.
     """
-    log = log.differing_pairs
     decided, ties = log.decided, log.ties.filled()
 
     # -1 and -2 both have value 0
@@ -83,7 +83,7 @@ def qp_part(log: PreferencePairs, options: QPOptions) -> tuple[QPPairs, Indices]
     decided = decided[seen] if n_unseen else decided
 
     # the decided pairs
-    margin = margins(decided, options.margin_of(log.n_grades, log.depth))
+    margin = margins(decided, options.margin)
     weight = np.ones(1) if decided.weight is None else decided.weight
     decided = decided.filled()
     pairs = QPPairs(decided.preferred, decided.other, margin, weight)
@@ -117,15 +117,12 @@ def fit_pairs(
         )
 
     # solve it
-    problem = visible.open_cells.shape[1], options.C
-    monotone = options.monotone and visible.graded
+    n_grades = visible.open_cells.shape[1]
+    problem = replace(options, monotone=options.monotone and visible.graded)
     if options.solver == "cvxpy":
-        whole, own = pairs.thinned(len(pairs)), options.constraints
-        solution = solve_cvxpy(whole, *problem, monotone=monotone, constraints=own)
+        solution = solve_cvxpy(pairs.thinned(len(pairs)), n_grades, problem)
     else:
-        weights = None if start is None else start.weights
-        limits: Any = {"tol": options.tol, "max_iter": options.max_iter}
-        solution = solve(pairs, *problem, monotone=monotone, start=weights, **limits)
+        solution = solve(pairs, n_grades, problem, None if start is None else start.weights)
 
     # a search for C has many warm fits
     level = logging.INFO if start is None else logging.DEBUG
@@ -161,10 +158,13 @@ def fit_pairs(
     )
 
 
-def margins(log: PreferencePairs, margin: Any) -> Floats:
-    """Return margins by name, or by a metric, shape (n,) or (1,); or raise InputError."""
-    if not isinstance(margin, str):
-        return np.abs(log.gaps(margin))
+def margins(log: PreferencePairs, margin: MetricLike) -> Floats:
+    """Return margins by name, or by a metric as deep as the lists, (n,) or (1,).
+
+    Raise InputError if the log has none of that name.
+    """
+    if not (isinstance(margin, str) and margin in MARGINS):
+        return np.abs(log.gaps(read_metric(margin, log.n_grades, log.depth, name="margin")))
     if margin == "unit":
         return np.ones(1)
     if margin == "hamming":

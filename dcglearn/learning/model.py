@@ -15,7 +15,7 @@ times: p = 0 adds up, p = 1 averages; where p is free, its logit is a parameter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import Floats, Indices, frozen
 from dcglearn.kernels.library import function
 from dcglearn.learning.pairs import Points
-from dcglearn.learning.prior import Normal, Prior
+from dcglearn.learning.prior import Prior
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 fill_points = function(
@@ -102,20 +102,20 @@ class Model:
 
     depth: int
     n_grades: int
-    with_errors: bool = True
-    n_levels: int = 1
-    ties: bool = False
-    sided: bool = False
+    with_errors: bool
+    n_levels: int
+    ties: bool
+    sided: bool
     # judges
-    own: Floats = field(default_factory=lambda: np.zeros((2, 1)))
+    own: Floats
     # the prior
-    ridge: float = 1.0
-    centre: float = 5.0
-    target: Floats | None = None
+    ridge: float
+    centre: float
+    target: Floats | None
     # what is fixed
-    zero: int = 0
-    falling: bool = True
-    power: float | None = 0.0
+    zero: int
+    falling: bool
+    power: float | None
 
     @cached_property
     def groups(self) -> Places:
@@ -240,20 +240,26 @@ class Model:
             (unit[at.delta] / scale[:, None], of_discounts / scale),
         ]
 
-        # their differences are bends; their means are charged as strongly as the ridge
-        bends = [(np.diff(rows, axis=0), np.diff(offsets)) for rows, offsets in slopes]
-        normals: list[Normal] = []
-        for (rows, offsets), (mean, spread) in zip(slopes, means, strict=True):
-            if len(rows):
+        # their differences are bends
+        rows = [np.diff(of_curve, axis=0) for of_curve, _ in slopes]
+        centres = [np.diff(offsets) for _, offsets in slopes]
+        n_of_gains, n_of_discounts = map(len, centres)
+
+        # their means are charged as strongly as the ridge
+        for (of_curve, offsets), (mean, spread) in zip(slopes, means, strict=True):
+            if len(of_curve):
                 strength = np.sqrt(self.ridge) / spread
-                whole = strength * rows.mean(axis=0)[None]
-                normals.append((whole, strength * (offsets.mean() + mean), 1.0))
+                rows.append(strength * of_curve.mean(axis=0)[None])
+                centres.append(strength * (offsets.mean(keepdims=True) + mean))
 
         # all else is normal too; only differences of alpha matter, so their mean is held
-        normals.append((unit[at.alpha].mean(axis=0)[None], 0.0, 1.0))
-        for place, (*_, mean, spread) in [*zip(at, self.groups, strict=True)][2:]:
-            normals.append((unit[place], mean, spread))
-        return Prior.of(bends, normals, self.ridge)
+        rows.append(unit[at.alpha].mean(axis=0)[None])
+        centres.append(np.zeros(1))
+        for place, (n, *_, mean, spread) in [*zip(at, self.groups, strict=True)][2:]:
+            rows.append(unit[place] / spread)
+            centres.append(np.full(n, mean / spread))
+        n_bends = n_of_gains, n_of_discounts
+        return Prior(np.vstack(rows), np.concatenate(centres), n_bends, self.ridge)
 
     @property
     def cost_of_judges(self) -> float:
