@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
@@ -157,7 +157,8 @@ class SavedMetric(Shown):
             texts = getattr(self, name)
             if texts is None:
                 continue
-            if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            listed = isinstance(texts, Iterable) and not isinstance(texts, str)
+            if not listed or not all(isinstance(text, str) for text in texts):
                 raise InputError(f"{name} must be a list of texts, not {texts!r}")
             object.__setattr__(self, name, tuple(texts))
 

@@ -189,6 +189,7 @@ DAMAGED = {
     "nested gains": json.dumps({**GOOD, "gains": [[1, 2]]}),
     "names for other grades": json.dumps({**GOOD, "grade_names": ["one"]}),
     "names that are text": json.dumps({**GOOD, "grade_names": "abcde"}),
+    "a number for notes": json.dumps({**GOOD, "notes": 5}),
 }
 
 
