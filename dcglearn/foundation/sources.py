@@ -28,6 +28,9 @@ LINES = (".jsonl", ".ndjson", ".json", "")
 WRITTEN = (*LINES, ".parquet")
 """Suffixes of the files that logs are written to: JSON lines, and Parquet for the last."""
 
+MOST_INFLATED = 200
+"""Most bytes that a packed one may stand for in a file of more than 64 MB; tables take a tenth."""
+
 SEEN = 4096
 """First bytes of a file that are looked at for what no text has."""
 
@@ -85,24 +88,37 @@ def _is_binary(head: bytes) -> bool:
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data, decompressed if they are gzip or zstd; raise InputError if damaged."""
+    """Return the data, decompressed if they are gzip or zstd.
+
+    Raise InputError if they are damaged, or inflate to far more than a table does.
+    """
+    packed = io.BytesIO(data)
+    most = max(MOST_INFLATED * len(data), 1 << 26)
     try:
-        for magic, inflated in _PACKED.items():
+        for magic, opened in _PACKED.items():
             if data.startswith(magic):
-                return inflated(data)
+                with opened(packed) as inside:
+                    data = inside.read(most + 1)
     except (EOFError, OSError, zlib.error, zstd.ZstdError) as error:
         raise InputError(
             f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 "
             "text"
         ) from error
+
+    # a few bytes can hold gigabytes of blanks
+    if len(data) > most:
+        raise InputError(
+            f"{name}: inflates to more than {MOST_INFLATED} times its bytes; if that is right, "
+            "unpack it first"
+        )
     return data
 
 
-_PACKED: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": gzip.decompress,
-    b"\x28\xb5\x2f\xfd": zstd.decompress,
+_PACKED: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"\x28\xb5\x2f\xfd": zstd.open,
 }
-"""What inflates gzip and zstd, by the first bytes."""
+"""What opens gzip and zstd, by the first bytes."""
 
 
 def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:

@@ -41,6 +41,12 @@ def test_damaged_data_are_refused(pack):
         refused("cannot be decompressed", decompressed, "log", damaged)
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+def test_a_few_bytes_that_hold_gigabytes_of_blanks_are_refused(pack):
+    refused("inflates to more than 200 times", decompressed, "log", pack(b" " * (1 << 27)))
+    assert len(decompressed("log", pack(b" " * (1 << 26)))) == 1 << 26
+
+
 def test_frames_of_zstd_without_data_are_skipped():
     skipped = b"\x5e\x2a\x4d\x18\x03\x00\x00\x00abc"
     assert decompressed("log", zstd.compress(TEXT) + skipped + zstd.compress(TEXT)) == 2 * TEXT
