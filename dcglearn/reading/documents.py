@@ -25,8 +25,8 @@ from dcglearn.reading.trec import ORDER, lines_of
 MISSING = (*NO_GRADE, "nan", "none")
 """Words in place of a number that nobody knows, in lower case."""
 
-ALONE = re.compile(rb'(?m)^("[^"\n]*"|[^",;\r\n]+)(?=\r?$)')
-"""A line of one cell."""
+ALONE = re.compile(rb'(?m)^("[^"\n]*"|[^",;\r\n]+)[,;]*(?=\r?$)')
+"""A line with one cell that is not blank, the first."""
 
 USUAL = {"q0", "iteration", "iter", "query", "querytext", "docid"}
 """Plain names of columns that stand beside those that are read in TREC's files and PyTerrier."""
@@ -196,12 +196,6 @@ def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
     others = [one for one in unused(table.frame.columns, found) if plain(one) not in USUAL]
     if others:
         warnings.warn(f"{table.name}: columns that are not used: {listed(others)}", stacklevel=2)
-
-    # a query without documents has a row of its own, which is left out
-    if "grade" in found:
-        names = found["document"] + found["grade"]
-        is_blank = table.frame.select(pl.all_horizontal(pl.col(names).is_null()))
-        table = table.without(is_blank.to_series().arg_true().to_list())
 
     # names as text, and numbers as they are
     refusals, columns = Refusals(table), {}

@@ -416,6 +416,10 @@ def test_damaged_judgement_lists_are_refused(tmp_path):
     path = written(tmp_path, "j.json", text.replace('"b"', "null"))
     refused("row 2: document is missing", read_judgements, path)
 
+    # a query alone is a line of Quepid's files only
+    path = written(tmp_path, "q.csv", "query,document,grade\nq,a,1\nq,,\n")
+    refused("row 2: document is missing", read_judgements, path)
+
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
 def test_tables_of_runs(tmp_path, pack):
