@@ -29,7 +29,7 @@ WRITTEN = (*LINES, ".parquet")
 """Suffixes of the files that logs are written to: JSON lines, and Parquet for the last."""
 
 MOST_INFLATED = 200
-"""Most bytes that a packed one may stand for in a file of more than 64 MB; tables take a tenth."""
+"""Most bytes that a packed one may stand for in a file of more than 4 MB; tables take a tenth."""
 
 SEEN = 4096
 """First bytes of a file that are looked at for what no text has."""
@@ -93,7 +93,7 @@ def decompressed(name: str, data: bytes) -> bytes:
     Raise InputError if they are damaged, or inflate to far more than a table does.
     """
     packed = io.BytesIO(data)
-    most = max(MOST_INFLATED * len(data), 1 << 26)
+    most = max(MOST_INFLATED * len(data), 1 << 22)
     try:
         for magic, opened in _PACKED.items():
             if data.startswith(magic):
@@ -114,10 +114,7 @@ def decompressed(name: str, data: bytes) -> bytes:
     return data
 
 
-_PACKED: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"\x28\xb5\x2f\xfd": zstd.open,
-}
+_PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"\x28\xb5\x2f\xfd": zstd.open}
 """What opens gzip and zstd, by the first bytes."""
 
 

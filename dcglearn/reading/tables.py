@@ -31,6 +31,9 @@ from dcglearn.reading.texts import text
 FIRST_LINES = 100
 """How many lines of JSON are asked for their keys before all are."""
 
+MOST_COLUMNS = 10_000
+"""Most columns of separated text: polars takes a kilobyte for each."""
+
 LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 )
@@ -291,7 +294,10 @@ def _separated(name: str, data: bytes) -> pl.DataFrame:
         data = data.partition(b"\n")[2]
     head = data[: 1 << 16].decode(errors="replace")
     readers = {mark: csv.reader(io.StringIO(head, newline=""), delimiter=mark) for mark in ",;\t|"}
-    separator = max(readers, key=lambda mark: len(next(readers[mark], [])))
+    widths = {mark: len(next(lines, [])) for mark, lines in readers.items()}
+    separator = max(widths, key=widths.__getitem__)
+    if widths[separator] > MOST_COLUMNS:
+        raise InputError(f"{name}: more than {MOST_COLUMNS:,} columns; is a line end missing?")
     _refuse_odd_quotes(name, data)
 
     # polars fills short lines

@@ -44,7 +44,7 @@ def test_damaged_data_are_refused(pack):
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
 def test_a_few_bytes_that_hold_gigabytes_of_blanks_are_refused(pack):
     refused("inflates to more than 200 times", decompressed, "log", pack(b" " * (1 << 27)))
-    assert len(decompressed("log", pack(b" " * (1 << 26)))) == 1 << 26
+    assert len(decompressed("log", pack(b" " * (1 << 22)))) == 1 << 22
 
 
 def test_frames_of_zstd_without_data_are_skipped():

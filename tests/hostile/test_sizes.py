@@ -126,7 +126,7 @@ def test_wide_lines_of_other_forms_are_refused(tmp_path):
     keys = ",".join(f'"k{i}":1,"K{i}":2,"k{i}":3' for i in range(20_000))
     for name, text, words in (
         ("log.csv", f"a,b,winner\n3 2,1 0,a\n{cells}\n", "more fields than defined"),
-        ("log.csv", f"{cells}\n3 2,1 0,a\n", f"line 2: 3 fields where the header has {WIDE}"),
+        ("log.csv", f"{cells}\n3 2,1 0,a\n", "more than 10,000 columns"),
         ("log.jsonl", f"{json.dumps(LINE)}\n{{{keys}}}\n", "line 2: .*the key .k0. occurs twice"),
     ):
         (tmp_path / name).write_text(text)

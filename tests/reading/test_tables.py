@@ -169,3 +169,10 @@ def test_refusals_name_the_first_row_of_each_kind_and_count_the_others():
         "next the records, row 4)"
     )
     assert refusal.value.rows == [0, 1, 3, 4]
+
+
+def test_a_line_of_very_many_cells_is_no_header(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("a,b,winner" + ",0" * 20_000 + "\n1,0,a\n")
+    with pytest.raises(dl.InputError, match="more than 10,000 columns"):
+        dl.read_preferences(path)
