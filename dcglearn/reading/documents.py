@@ -101,7 +101,9 @@ def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl
     if cells.dtype.is_numeric():
         return cells.cast(pl.Float64).fill_nan(None)
     texts = text(cells)
-    lower = texts.str.to_lowercase().replace({"true": "1", "false": "0"})
+    lower = texts.str.to_lowercase()
+    if role == "grade":
+        lower = lower.replace({"true": "1", "false": "0"})
     values = lower.cast(pl.Float64, strict=False).fill_nan(None)
     is_wrong = values.is_null() & ~lower.is_in(MISSING)
     refusals.add(is_wrong, f"{role} is", f"write a number such as 0.5; {remedy}{COMMAS}", texts)

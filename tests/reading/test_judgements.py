@@ -352,6 +352,11 @@ def test_lines_of_judgements(tmp_path, form, name):
     assert dict(judged.frame.select("document", "grade").rows()) == {"D1": 1, "D2": 2}
 
 
+def test_words_are_no_scores_of_a_run(tmp_path):
+    path = written(tmp_path, "r.txt", "1 Q0 D1 1 8.5 a\n1 Q0 D2 2 true a\n")
+    refused("row 2: score is 'true'", read_runs, path)
+
+
 def test_the_tag_of_a_run_behind_a_tab_ends_at_its_first_blank(tmp_path):
     lines = "1\tQ0\tD1\t1\t2.5\tfred first\n1\tQ0\tD2\tx\t1.5\tfred second words\n"
     (run,) = read_runs(written(tmp_path, "run.trec", lines))
