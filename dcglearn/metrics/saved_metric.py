@@ -201,13 +201,13 @@ def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
 def kind_in(values: Fields, kinds: Sequence[type[Kind]]) -> type[Kind]:
     """Return the kind of metric that a file's fields are; raise InputError for another."""
     by_name = {f"dcglearn.{kind._kind}": kind for kind in kinds}
-    written = values.get("format"), values.get("version")
-    if written[0] not in by_name:
+    kind, version = values.get("format"), values.get("version")
+    if str(kind) not in by_name:
         expected = " or ".join(f'"{name}"' for name in by_name)
-        raise InputError(f'"format" is {written[0]!r}, expected {expected}')
-    if type(written[1]) is not int or not 1 <= written[1] <= VERSION:
+        raise InputError(f'"format" is {kind!r}, expected {expected}')
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise InputError(
-            f'"version" is {written[1]!r}, expected 1 to {VERSION}; if it is of a later dcglearn, '
+            f'"version" is {version!r}, expected 1 to {VERSION}; if it is of a later dcglearn, '
             "upgrade dcglearn"
         )
-    return by_name[written[0]]
+    return by_name[str(kind)]

@@ -179,6 +179,7 @@ DAMAGED = {
     "infinite": json.dumps(GOOD).replace("1.0", "1e999", 1),
     "key twice": '{"format": 1, "format": 2}',
     "another kind": json.dumps(TRUTH.utility.to_dict()),
+    "list for a kind": json.dumps({**GOOD, "format": [GOOD["format"]]}),
     "later version": json.dumps({**GOOD, "version": 4}),
     "no version": json.dumps({key: value for key, value in GOOD.items() if key != "version"}),
     "no gains": json.dumps({key: value for key, value in GOOD.items() if key != "gains"}),
