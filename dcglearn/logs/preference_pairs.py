@@ -38,7 +38,7 @@ from dcglearn.logs.columns import (
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import hashed, list_numbers, numbered, pair_numbers, size_of
-from dcglearn.logs.visibility import Visibility, gram_matrix, visibility
+from dcglearn.logs.visibility import Visibility, visibility_of
 
 TIE_TOLERANCE = 1e-12
 """Two scores are equal if they differ by at most this share of the largest score."""
@@ -276,9 +276,7 @@ class PreferencePairs(Columns, Weighted):
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies; ties count as pairs."""
-        lists = (self.preferred, self.other)
-        occurs = [any((one == grade).any() for one in lists) for grade in range(self.n_grades)]
-        return visibility(self, gram_matrix(*lists, self.n_grades), np.array(occurs))
+        return visibility_of(self)
 
     def gaps(self, metric: Metric) -> Floats:
         """Return by how much a metric scores a pair's first list higher than the second, (n,)."""

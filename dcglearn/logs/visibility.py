@@ -22,6 +22,7 @@ from dcglearn.foundation.validation import (
     listed,
     scale_size,
 )
+from dcglearn.logs.columns import Columns
 
 TOLERANCE = 1e-10
 """A direction is invisible if its eigenvalue of ``sum d d^T`` is at most this share of the largest.
@@ -29,6 +30,9 @@ TOLERANCE = 1e-10
 The matrix holds integers, exact in floating point: a true zero eigenvalue comes out as some 1e-16
 of the largest, and a direction of one pair in a billion has 1e-9.
 """
+
+SAMPLE = 1 << 15
+"""Pairs of a longer log that are tried first: they mostly show all that such pairs can show."""
 
 ONLY_STEPS = "only the steps between discounts are learned"
 """What is said, on a DCG too, where both lists of every pair hold the same grades."""
@@ -145,6 +149,22 @@ class Visibility(Finding):
                 f"at least {number_of(self.missing, 'more pairs', ',')} that differ there would "
                 "tell the rest; without them the QP takes the smallest weights that fit",
             )
+
+
+def visibility_of(log: Columns) -> Visibility:
+    """Return what the pairs of a log identify."""
+    first, second, n_grades = log.preferred, log.other, log.n_grades
+    occurs = np.array([(first == g).any() or (second == g).any() for g in range(n_grades)])
+
+    # evenly spread pairs, unless all pairs are few
+    step = max(len(first) // SAMPLE, 1)
+    seen = visibility(log, gram_matrix(first[::step], second[::step], n_grades), occurs)
+
+    # all pairs show no more if these leave constants alone, and in all a position has both grades
+    one_sided = ((first >= 0) != (second >= 0)).any(axis=0)[[*seen.free_rows]].any()
+    if step == 1 or not (seen.missing or seen.free_columns or one_sided):
+        return seen
+    return visibility(log, gram_matrix(first, second, n_grades), occurs)
 
 
 def visibility(log: Any, gram: Floats, occurs: Flags) -> Visibility:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dcglearn.logs import visibility
 from dcglearn.logs.visibility import encode
 from dcglearn.reading.preferences import Preferences
 from tests.makers import PAPER_LIST, random_log
@@ -25,12 +26,18 @@ class TestWhatTheLogCanSee:
         assert visible.invisible.shape == (50 - rank, 10, 5)
 
     @pytest.mark.parametrize("grade", [0, -1])
-    def test_one_pair_of_many_counts(self, grade):
+    def test_one_pair_beyond_the_sample_counts(self, grade, monkeypatch):
+        monkeypatch.setattr(visibility, "SAMPLE", 300)
         log = random_log(600, "free")
         first = log.preferred.copy()
         first[1, 0] = grade
         visible = Preferences(first, log.other, n_grades=5).visible()
         assert visible.rank == visible.structural_rank == (40 if grade == 0 else 41)
+
+        # without a sample
+        monkeypatch.setattr(visibility, "SAMPLE", 601)
+        whole = Preferences(first, log.other, n_grades=5).visible()
+        assert np.allclose(visible.project(np.eye(10, 5)), whole.project(np.eye(10, 5)))
 
     def test_documents(self):
         lists = np.array([np.random.default_rng(i).permutation(6) for i in range(400)])
