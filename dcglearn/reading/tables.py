@@ -293,10 +293,12 @@ def _separated(name: str, data: bytes) -> pl.DataFrame:
     if data.startswith(b"sep="):  # a line of Excel
         data = data.partition(b"\n")[2]
     head = data[: 1 << 16].decode(errors="replace")
-    readers = {mark: csv.reader(io.StringIO(head, newline=""), delimiter=mark) for mark in ",;\t|"}
-    widths = {mark: len(next(lines, [])) for mark, lines in readers.items()}
-    separator = max(widths, key=widths.__getitem__)
-    if widths[separator] > MOST_COLUMNS:
+
+    def n_cells(mark: str) -> int:
+        return len(next(csv.reader(io.StringIO(head, newline=""), delimiter=mark), []))
+
+    separator = max(",;\t|", key=n_cells)
+    if n_cells(separator) > MOST_COLUMNS:
         raise InputError(f"{name}: more than {MOST_COLUMNS:,} columns; is a line end missing?")
     _refuse_odd_quotes(name, data)
 
