@@ -286,7 +286,7 @@ CHECKS = {
         ("users who average",),
         ("thumbs",),
         (10, 50),
-        91,
+        250,
         [
             Promise("shares", "90% intervals cover: share of a grader", 0.88, 0.92, outcomes=5),
             Promise("differences", "90% intervals cover: differences", 0.88, 0.92, outcomes=10),
