@@ -29,7 +29,7 @@ WRITTEN = (*LINES, ".parquet")
 """Suffixes of the files that logs are written to: JSON lines, and Parquet for the last."""
 
 MOST_INFLATED = 200
-"""Most bytes that a packed one may stand for in a file of more than 4 MB; tables take a tenth."""
+"""Most bytes that a packed one may stand for, where a file inflates to more than 4 MB."""
 
 SEEN = 4096
 """First bytes of a file that are looked at for what no text has."""
@@ -99,6 +99,7 @@ def decompressed(name: str, data: bytes) -> bytes:
             if data.startswith(magic):
                 with opened(packed) as inside:
                     data = inside.read(most + 1)
+                break  # files that are packed twice are refused
     except (EOFError, OSError, zlib.error, zstd.ZstdError) as error:
         raise InputError(
             f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 "
