@@ -23,19 +23,21 @@ def is_path(value: Any) -> bool:
 def expand_paths(paths: Paths) -> list[str]:
     """Return the files that paths, folders and patterns name, in order, each once.
 
-    Hidden files are left out, and ``-``, standard input, stays. Raise InputError if a path names no
-    file.
+    Hidden files are left out unless a path is one, and ``-``, standard input, stays. Raise
+    InputError if a path names no file.
     """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     files: dict[str, str] = {}
     for path in (os.fspath(one) for one in several):
         # os.path answers False for names that are too long, where Path raises OSError
         if os.path.isdir(path):  # noqa: PTH112
-            matches = sorted(str(match) for match in Path(path).rglob("*") if match.is_file())
+            found = [str(match) for match in Path(path).rglob("*") if match.is_file()]
         elif path == "-" or os.path.exists(path):  # noqa: PTH110
-            matches = [path]
+            found = [path]
         else:
-            matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+            found = glob.glob(path, recursive=True)  # noqa: PTH207
+        shown = (one for one in found if not Path(one).name.startswith((".", "~$")))
+        matches = found if found == [path] else sorted(shown)
 
         if not matches:
             raise InputError(
@@ -43,9 +45,8 @@ def expand_paths(paths: Paths) -> list[str]:
                 "the name"
             )
         for match in matches:
-            if not Path(match).name.startswith((".", "~$")):
-                # Path.resolve fails at a circle of links
-                files.setdefault(os.path.realpath(match), match)
+            # Path.resolve fails at a circle of links
+            files.setdefault(os.path.realpath(match), match)
     return [*files.values()]
 
 

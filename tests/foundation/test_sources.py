@@ -121,6 +121,7 @@ def folder(here):
 )
 def test_paths_come_in_order_and_once(folder, given, names):
     Path("logs/.hidden").touch()
+    assert expand_paths("logs/.hidden") == ["logs/.hidden"]
     assert expand_paths(given) == [f"logs/{name}" for name in names]
 
 
@@ -139,6 +140,7 @@ def test_paths_that_name_no_file_are_refused(folder, given):
     [
         pickle.dumps({"a": 1}),
         gzip.compress(gzip.compress(TEXT)),
+        zstd.compress(TEXT),
         bz2.compress(TEXT),
         lzma.compress(TEXT),
         b"SQLite format 3\0\x10\0\1\1\0\x40\x20\x20\0\0\0",
