@@ -83,8 +83,10 @@ class Inputs:
                 judges = self.bands.judges
 
         # what they leave unexplained, and how sure they are, by held-out pairs
-        unexplained = NO_SIGNAL if self.tells_nothing else ""
-        if held_out is not None and held_out.below_ceiling:
+        unexplained = ""
+        if self.tells_nothing:
+            unexplained = NO_SIGNAL
+        elif held_out is not None and held_out.below_ceiling:
             unexplained = f"grades do not explain all: {held_out.room}"
         judges = replace(shrunk(judges, self.calibration), unexplained=unexplained)
         return replace(fit.dcg, judges=judges)
