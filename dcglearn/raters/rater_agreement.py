@@ -62,15 +62,15 @@ class RaterAgreement(Finding):
 
         Where the log does not say who judged, verdicts agree.
         """
-        who = "raters"
+        who, each = "raters", "that two or more of them judged"
         remedy = "no pair was judged by two of them, so let raters judge the same pairs"
         if self.table["rater"].to_list() == [NOBODY]:
-            who = "verdicts"
+            who, each = "verdicts", "with two or more of them"
             remedy = "the log holds no pair twice, and does not say by the column rater who judged"
         if not self.n_units:
             return f"nobody can say how far {who} agree: {remedy}"
 
-        pairs = f"{number_of(self.n_units, 'pairs', ',')} with two or more of them"
+        pairs = f"{number_of(self.n_units, 'pairs', ',')} {each}"
         if np.isnan(self.alpha):
             return f"nobody can say how far {who} agree: all verdicts on {pairs} are alike"
         agree = "agree beyond chance" if self.low > 0 else "are not shown to agree beyond chance"
