@@ -102,7 +102,7 @@ def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl
         return cells.cast(pl.Float64).fill_nan(None)
     texts = text(cells)
     lower = texts.str.to_lowercase()
-    if role == "grade":
+    if role == "grade":  # a score is never one of two answers
         lower = lower.replace({"true": "1", "false": "0"})
     values = lower.cast(pl.Float64, strict=False).fill_nan(None)
     is_wrong = values.is_null() & ~lower.is_in(MISSING)

@@ -173,6 +173,7 @@ def with_grades(
 
 def lists_of_documents(table: Table, columns: Any) -> tuple[str, dict[str, str]]:
     """Return the column of queries, and that of the documents of each list."""
+    # of two names for one role, the role's own counts
     own = names_given(columns, table.frame.columns, LISTED)
     named = {role_called(word, LISTED): own[word] for word in sorted(own, key=LISTED.__contains__)}
     mine = {role: name for role, name in named.items() if role in LISTED}
