@@ -164,6 +164,8 @@ class GraderComparison(Finding):
         worse, alike = [], []
         for above, i in pairwise(order):
             better = [j for j in order[: order.index(i)] if differ.p_values[i, j] <= WORSE_LEVEL]
+
+            # who is worse than whom, and how much of the labels it lacks
             if better:
                 names = " and ".join(graders[j] for j in better)
                 names = names if len(better) <= 2 else f"the {len(better)} above"
@@ -172,6 +174,8 @@ class GraderComparison(Finding):
                 if labelled[i] < labelled[nearest] - MISSING:
                     said += f", of documents it labels {labelled[i]:.0%}"
                 worse.append(f"{graders[i]} is worse than {names} ({said})")
+
+            # neighbours
             if above not in better:
                 said = differ.said(above, i)
                 alike.append(f"{graders[above]} and {graders[i]} cannot be told apart ({said})")
@@ -301,8 +305,12 @@ def compare_graders(
     errors = np.hypot(errors[0], of_folds.std(axis=0, ddof=1))
     low, high = np.clip(student_interval(shares[0], errors, n_units), 0, 1)
     lists = [np.stack([x.preferred, x.other], axis=1)[frame.rows] for x in logs]
-    both = np.concatenate(lists, axis=2)  # lists with the grades of all, one behind the other
+
+    # what recurs: lists with the grades of all graders, one behind the other
+    both = np.concatenate(lists, axis=2)
     recurring = rated[0][frame.rows].changed(preferred=both[:, 0], other=both[:, 1])
+
+    # a row for each grader
     whole = [(of_one != -1).all(axis=(1, 2)) for of_one in lists]
     all_labelled, tied = np.average([whole, frame.right == 0.5], axis=2, weights=frame.weight)
     table = {
