@@ -18,7 +18,7 @@ import numpy as np
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.model import log_metric
-from dcglearn.learning.objective import Objective
+from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.pairs import SLOPES, SMALL, VALUE, Pairs
 from dcglearn.learning.search import descend
 from dcglearn.metrics.dcg import DCG
@@ -61,7 +61,7 @@ LEAST_CURVATURE = 0.1
 """Curvatures of the objective below this count as this: the prior's are rarely smaller."""
 
 
-def sampled(objective: Objective, n: int = JUDGED) -> Objective:
+def sampled(objective: FitObjective, n: int = JUDGED) -> FitObjective:
     """Return the objective on about `n` distinct judgements, at least n and fewer than 2n.
 
     They count for as much as all; those of a sample at most for one each on average, or as much as
@@ -74,7 +74,7 @@ def sampled(objective: Objective, n: int = JUDGED) -> Objective:
 
 
 def free_population(
-    objective: Objective, rng: np.random.Generator, n: int = 256, *, draws: bool = True
+    objective: FitObjective, rng: np.random.Generator, n: int = 256, *, draws: bool = True
 ) -> tuple[Floats, float]:
     """Return draws of the parameters from the posterior, (S, p), and the log evidence.
 
@@ -93,7 +93,7 @@ def free_population(
 
 
 def fixed_population(
-    objective: Objective,
+    objective: FitObjective,
     metrics: Sequence[DCG],
     shares: Floats,
     rng: np.random.Generator,
@@ -134,7 +134,7 @@ def fixed_population(
     return np.bincount(which(population), minlength=len(metrics)) / n, log_evidence
 
 
-def laplace_evidence(objective: Objective, theta: Floats) -> float:
+def laplace_evidence(objective: FitObjective, theta: Floats) -> float:
     """Return the log evidence of free curves by Laplace's approximation at the optimum near theta.
 
     A population tells too little if it has missed the narrow optimum of many clear judgements; this
@@ -157,7 +157,7 @@ class _Target:
     `smooth`, its slopes; `thetas` gives their parameters, which are the members within bounds then.
     """
 
-    objective: Objective
+    objective: FitObjective
     prior: Callable[[Floats], tuple[Floats, ...]]
     thetas: Callable[[Floats], Floats]
     smooth: bool = False

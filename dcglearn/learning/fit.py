@@ -17,7 +17,7 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Counts, Floats, InputError
 from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.model import POWERS, Model, known_metrics, log_metric
-from dcglearn.learning.objective import Objective
+from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Facts, Pairs, Points, pairs_of
 from dcglearn.learning.raters import with_raters
@@ -103,7 +103,7 @@ class Fit:
     form: DCGOptions
     dcg: DCG
     points: Points
-    function: Objective
+    function: FitObjective
     theta: Floats
     objective: float
     n_effective: float
@@ -294,7 +294,7 @@ def fit_dcg(pairs: Pairs, options: DCGOptions) -> Fit:
     # equal judgements are summed once
     with one_blas_thread():
         model = _model(pairs, options, prior)
-        function = Objective(model, pairs.distinct(), n_effective / total)
+        function = FitObjective(model, pairs.distinct(), n_effective / total)
         function, end = _fitted(function, known_starts(model, start))
         theta = end.theta[end.best]
 
@@ -323,7 +323,7 @@ def fit_dcg(pairs: Pairs, options: DCGOptions) -> Fit:
     )
 
 
-def _fitted(function: Objective, starts: Sequence[Floats]) -> tuple[Objective, Ends]:
+def _fitted(function: FitObjective, starts: Sequence[Floats]) -> tuple[FitObjective, Ends]:
     """Return the objective with the raters that fit best, and the lowest end.
 
     Curves and raters are fitted in turn, until the objective does not fall any more: first with

@@ -33,7 +33,7 @@ class Local(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Objective:
+class FitObjective:
     """The objective of a model on judgements, in memory or as workers of a cluster keep them.
 
     `share` is the factor of the loss: the number of independent judgements that a unit of weight
@@ -68,11 +68,11 @@ class Objective:
         """Return the n parameters with the lowest values, lowest first."""
         return thetas[np.argsort(self.values(thetas), kind="stable")[:n]]
 
-    def thinned(self, n: int) -> Objective:
+    def thinned(self, n: int) -> FitObjective:
         """Return the objective on about `n` judgements, which weigh as much as all together."""
         return self if len(self.pairs) < 2 * n else self.on(self.pairs.thinned(n))
 
-    def on(self, sample: Pairs) -> Objective:
+    def on(self, sample: Pairs) -> FitObjective:
         """Return the objective on a sample, which weighs as much as all judgements."""
         share = self.share * self.pairs.total_weight / sample.total_weight
         return replace(self, pairs=sample, share=share)

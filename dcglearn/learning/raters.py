@@ -9,13 +9,13 @@ import numpy as np
 
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.model import OWN_SPREADS, Model
-from dcglearn.learning.objective import Objective
+from dcglearn.learning.objective import FitObjective
 
 LIMITS = np.array([[-9.0, -30.0], [9.0, 30.0]])
 """Bounds of raters' deviations from the common logit of error and position bias."""
 
 
-def with_raters(objective: Objective, theta: Floats) -> tuple[Objective, Floats]:
+def with_raters(objective: FitObjective, theta: Floats) -> tuple[FitObjective, Floats]:
     """Return the objective and parameters, (p,), with the raters that fit best with the curves.
 
     The common logit and bias move with the raters' deviations from them, by Newton's method: what
@@ -45,7 +45,7 @@ def with_raters(objective: Objective, theta: Floats) -> tuple[Objective, Floats]
     return objective, theta
 
 
-def _step(objective: Objective, theta: Floats) -> Floats:
+def _step(objective: FitObjective, theta: Floats) -> Floats:
     """Return Newton's step of the raters' deviations and, last, of what is common, (c, R + 1).
 
     The c rows are the logit of error and, where sides are known, the position bias.
@@ -83,7 +83,7 @@ def _made_convex(curvature: Floats) -> Floats:
     return (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
-def _moved(objective: Objective, theta: Floats, step: Floats) -> tuple[Objective, Floats]:
+def _moved(objective: FitObjective, theta: Floats, step: Floats) -> tuple[FitObjective, Floats]:
     """Return the objective and parameters after a step, within bounds."""
     model, own, theta = objective.model, objective.model.own.copy(), theta.copy()
     c = len(step)

@@ -15,7 +15,7 @@ import numpy as np
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Flags, Floats, InputError
 from dcglearn.kernels.library import function
-from dcglearn.learning.objective import Local, Objective
+from dcglearn.learning.objective import FitObjective, Local
 
 dense_steps = function(
     "dense_steps .n .p f[n,p] f[n,p,p] f[n,p] f[n,p] f[n] f[n] f[n,p]! f[p*(p+1)]~ l[p]~"
@@ -70,7 +70,7 @@ class Ends:
         return float(self.local.value[self.best])
 
 
-def search(whole: Objective, starts: Sequence[Floats]) -> Ends:
+def search(whole: FitObjective, starts: Sequence[Floats]) -> Ends:
     """Return the lowest end of descents from the best of several starts.
 
     `starts` holds groups of parameters, shape (S, p) each, of which `STARTS_OF_EACH` are descended

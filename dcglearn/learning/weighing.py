@@ -19,7 +19,7 @@ from dcglearn.foundation.validation import Floats
 from dcglearn.learning.evidence import fixed_population, free_population, laplace_evidence, sampled
 from dcglearn.learning.fit import FREE, LLM, NEAR_LLM, OF_LENGTH, PRIOR, Fit, Member, fit_dcg
 from dcglearn.learning.model import log_metric
-from dcglearn.learning.objective import Objective
+from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import descend
@@ -141,7 +141,7 @@ def _weights(
     return float(np.logaddexp(fitted, fixed)), weights
 
 
-def with_best_judges(objective: Objective, theta: Floats) -> Floats:
+def with_best_judges(objective: FitObjective, theta: Floats) -> Floats:
     """Return parameters, shape (1, p), with the judges that fit best with the curves of theta."""
     ends = np.tile(np.clip(theta, *objective.model.bounds), (2, 1))
     judges = objective.model.of_judges

@@ -18,7 +18,7 @@ from dcglearn.foundation.progress import stage
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, PolarsFrame, one_of
 from dcglearn.learning.fit import fit_log
-from dcglearn.learning.objective import Objective
+from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import descend
@@ -145,7 +145,7 @@ def segment_test(
             gain = fit.objective
             for s in range(len(common.raters)):
                 own = pairs.at(np.flatnonzero(pairs.rater == s), rater=np.zeros(1, np.int32))
-                gain -= descend(Objective(alone, own, 1.0), starts, alone.bounds).value
+                gain -= descend(FitObjective(alone, own, 1.0), starts, alone.bounds).value
             return gain
 
         gain, p_value, _ = nested_test(common, gain_of, random_state=random_state)

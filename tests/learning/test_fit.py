@@ -7,7 +7,7 @@ import pytest
 
 from dcglearn import DCG, Preferences, textbook_dcgs
 from dcglearn.learning.fit import _fitted, _model, _unconverged, fit_dcg, fit_log, known_starts
-from dcglearn.learning.objective import Objective
+from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import pairs_of
 from dcglearn.learning.search import descend
@@ -195,7 +195,7 @@ def test_a_fit_to_other_pairs_of_the_same_raters_is_no_higher_than_from_all_star
 def test_a_descent_that_stops_short_says_so():
     log = random_log(100, noise=0.3)
     model = plain_model(10, 5)
-    objective = Objective(model, pairs_of(log), 1.0)
+    objective = FitObjective(model, pairs_of(log), 1.0)
     start = model.starts(np.zeros((1, 15)))
     assert "stopped after 2 iterations" in _unconverged(
         descend(objective, start, model.bounds, max_steps=2)

@@ -21,7 +21,7 @@ from dcglearn.learning.model import (
     known_metrics,
     log_metric,
 )
-from dcglearn.learning.objective import Objective
+from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE
 from tests.learning.makers import EVERY_KIND, plain_model, random_model, value_and_slope
 
@@ -29,7 +29,7 @@ from tests.learning.makers import EVERY_KIND, plain_model, random_model, value_a
 @pytest.mark.parametrize("seed", EVERY_KIND)
 def test_gradient_and_hessian_are_those_of_the_objective(seed):
     model, pairs, theta = random_model(np.random.default_rng(seed))
-    objective = Objective(model, pairs, 0.7)
+    objective = FitObjective(model, pairs, 0.7)
     value, gradient = value_and_slope(objective, theta)
     local = objective(theta[None])
     assert objective.values(theta[None])[0] == local.value[0] == value
@@ -119,14 +119,14 @@ def test_the_prior_is_that_of_its_formula(seed):
     # of raters, by how much each differs; the objective is the sum
     own = np.sum((model.own / OWN_SPREADS[:, None]) ** 2)
     loss = pairs.sums(model.points(theta[None]), VALUE).loss[0]
-    value = Objective(model, pairs, 0.7).values(theta[None])[0]
+    value = FitObjective(model, pairs, 0.7).values(theta[None])[0]
     assert value == pytest.approx(0.7 * loss + total + 0.5 * own)
 
 
 @pytest.mark.parametrize("seed", EVERY_KIND)
 def test_points_side_by_side_have_the_bytes_of_each_alone(seed):
     model, pairs, theta = random_model(np.random.default_rng(seed))
-    objective = Objective(model, pairs, 0.7)
+    objective = FitObjective(model, pairs, 0.7)
     thetas = np.outer(np.linspace(-1, 1, 19), theta)
     together, alone = objective(thetas, CURVATURE), objective(theta[None])
     for x, other in zip(together, alone, strict=True):
@@ -138,7 +138,7 @@ def test_a_sample_weighs_as_much_as_all():
     rng = np.random.default_rng(5)
     model, pairs, theta = random_model(rng)
     rows = rng.integers(0, len(pairs), 4000)
-    objective = Objective(model, pairs.at(rows, weight=rng.exponential(1, 4000)), 0.3)
+    objective = FitObjective(model, pairs.at(rows, weight=rng.exponential(1, 4000)), 0.3)
     sample = objective.thinned(900)
     assert objective.thinned(2001) is objective and len(sample.pairs) < 1800
     weight, wanted = (x.share * x.pairs.total_weight for x in (sample, objective))

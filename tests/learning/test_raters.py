@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from dcglearn import Preferences
 from dcglearn.learning.fit import fit_log
 from dcglearn.learning.model import OWN_SPREADS
-from dcglearn.learning.objective import Objective
+from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.raters import LIMITS, with_raters
 from tests.learning.makers import value_and_slope
@@ -40,7 +40,7 @@ def judged(n, seed, *, sided, verdicts, n_raters=5):
 class Joint:
     """An objective over the parameters and all raters' deviations, in one vector."""
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: FitObjective) -> None:
         self.objective = objective
         model = objective.model
         self.kinds = np.flatnonzero([model.with_errors, model.sided])

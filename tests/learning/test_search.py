@@ -8,7 +8,7 @@ from scipy.optimize import lsq_linear, minimize
 
 from dcglearn.learning import search as search_module
 from dcglearn.learning.model import family, known_metrics, log_metric
-from dcglearn.learning.objective import Local, Objective
+from dcglearn.learning.objective import FitObjective, Local
 from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import Ends, dense_steps, descend, search
 from tests.learning.makers import plain_model, plain_pairs, value_and_slope
@@ -143,7 +143,7 @@ def random_objective(seed):
     )
     errors = seed % 2 == 1
     model = plain_model(10, 5, with_errors=errors, n_levels=2, ties=ties, ridge=2.0, centre=3.0)
-    return Objective(model, pairs, 1.0)
+    return FitObjective(model, pairs, 1.0)
 
 
 def beyond_referee(seed):
@@ -186,7 +186,7 @@ def test_long_logs_are_searched_on_samples_and_descended_on_whole(monkeypatch):
     # the end is that of the whole log, and as low as without samples
     log = random_log(3000, "free", seed=1, noise=0.2)
     pairs = plain_pairs(log.preferred, log.other)
-    objective = Objective(plain_model(10, 5, ridge=2.0), pairs, 1.0)
+    objective = FitObjective(plain_model(10, 5, ridge=2.0), pairs, 1.0)
     starts = [objective.model.starts(KNOWN, softer) for softer in (0.0, 1.5)]
     whole = search(objective, starts)
     searched = []
@@ -207,4 +207,4 @@ def test_an_objective_that_is_not_finite_is_refused():
     log = random_log(20)
     pairs, model = plain_pairs(log.preferred, log.other), plain_model(10, 5)
     starts = [model.starts(np.array([log_metric(dcg) for dcg in family(5, 10)]))]
-    refused("not finite at any start", search, Objective(model, pairs, np.inf), starts)
+    refused("not finite at any start", search, FitObjective(model, pairs, np.inf), starts)
