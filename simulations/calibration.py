@@ -185,7 +185,7 @@ CHECKS = {
         tuple(logs.LOGS),
         WRONG_10,
         (50, 200, 1000, 3000),
-        30,
+        150,
         [
             Promise("covered", COVERS, 0.85, outcomes=logs.PARAMETERS),
             Promise("all_covered", AT_ONCE, 0.80),
@@ -286,7 +286,7 @@ CHECKS = {
         ("users who average",),
         ("thumbs",),
         (10, 50),
-        250,
+        1000,
         [
             Promise("shares", "90% intervals cover: share of a grader", 0.88, 0.92, outcomes=5),
             Promise("differences", "90% intervals cover: differences", 0.88, 0.92, outcomes=10),
