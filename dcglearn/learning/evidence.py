@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -86,7 +87,8 @@ def free_population(
     def thetas(x: Floats) -> Floats:
         return np.clip(x, *model.bounds)
 
-    target = _Target(objective, model.prior.at, thetas, smooth=draws)
+    prior = partial(model.prior.at, curved=False)
+    target = _Target(objective, prior, thetas, smooth=draws)
     members = target.rounded(model.prior.draw(n, rng))
     population, log_evidence = _annealed(target, members, rng)
     return thetas(population), log_evidence
@@ -183,9 +185,11 @@ class _Target:
 
         def of_members(x: Floats) -> Floats:
             inside, of_log = self.thetas(x), np.zeros_like(x)
+            points = self.objective.model.points(inside)
             for times, part in zip(mix[1:], self.parts, strict=True):
-                local = replace(self.objective, pairs=part)(inside, SLOPES)
-                of_log += times * (local.gradient - self.prior(inside)[1])
+                share = times * self.objective.share
+                of_part = replace(self.objective, pairs=part, share=share)
+                of_part.add_loss(inside, points, SLOPES, of_log)
             return self.prior(x)[1] + np.where(inside == x, of_log, 0.0)
 
         return self._in_chunks(of_members, x)

@@ -24,14 +24,14 @@ FREEDOM = 4.0
 """How well the ridge is known before a log is seen; infinite if it were fixed."""
 
 add_prior = function(
-    "add_prior .n .p .linear of_gains bends #ridge #freedom #knee f[linear,p] f[linear] f[n,p] "
-    "f[n]+ f[n,p]+ f[n,p,p]+ f[linear+p]~"
+    "add_prior .n .p .linear of_gains bends curved #ridge #freedom #knee f[linear,p] f[linear] "
+    "f[n,p] f[n]+ f[n,p]+ f[n*curved,p,p]+ f[linear+p]~"
 )
 """Returns a `Prior` at B points, shape (B,), its gradients, (B, p), and its Hessians, (B, p, p).
 
-Taken are the numbers of bends of the gains and of both curves, ridge, freedom and knee; the linear
-functions that the prior charges, shape (q, p), bends first, and what they are less, (q,); and
-parameters, (B, p).
+Taken are the numbers of bends of the gains and of both curves, 1 for Hessians or 0, ridge, freedom
+and knee; the linear functions that the prior charges, shape (q, p), bends first, and what they are
+less, (q,); and parameters, (B, p).
 """
 
 
@@ -48,9 +48,9 @@ class Prior:
     n_bends: tuple[int, int]
     ridge: float
 
-    def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return values (B,), gradients (B, p) and Hessians (B, p, p)."""
-        numbers = self.n_bends[0], sum(self.n_bends), self.ridge, FREEDOM, KNEE
+    def at(self, thetas: Floats, curved: bool = True) -> tuple[Floats, Floats, Floats]:
+        """Return values (B,), gradients (B, p) and, if it is `curved`, Hessians (B, p, p)."""
+        numbers = self.n_bends[0], sum(self.n_bends), int(curved), self.ridge, FREEDOM, KNEE
         sums: tuple[Floats, Floats, Floats]
         sums = add_prior(*numbers, self.linear, self.centres, thetas)
         return sums

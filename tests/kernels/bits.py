@@ -192,7 +192,7 @@ def add_curves(digests, rng):
     linear = between(rng, -1, 1, (n_linear, p)) * rng.integers(0, 2, (n_linear, p))
     centres, n_bends = between(rng, -1, 1, n_linear), int(rng.integers(0, n_linear + 1))
     bends = int(rng.integers(0, n_bends + 1)), n_bends
-    numbers = *bends, 1.7, 4.0, 0.3
+    numbers = *bends, 1, 1.7, 4.0, 0.3
     values, gradients, hessians = prior.add_prior(*numbers, linear, centres, thetas)
     digests.add("add_prior", values, gradients, hessians)
 
