@@ -201,6 +201,12 @@ class Model:
         is_sharpness = np.arange(self.places.n) == self.places.sharpness.start
         return np.clip(theta + np.outer(changes, is_sharpness), *self.bounds)
 
+    def with_own(self, own: Floats) -> Model:
+        """Return the model with other deviations of judges, and the prior, which has none."""
+        model = replace(self, own=own)
+        vars(model)["prior"] = self.prior
+        return model
+
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
         n, n_judges = len(thetas), self.own.shape[1]

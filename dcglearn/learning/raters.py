@@ -89,4 +89,4 @@ def _moved(objective: FitObjective, theta: Floats, step: Floats) -> tuple[FitObj
     c = len(step)
     own[:c] = np.clip(own[:c] + step[:, :-1], *LIMITS[:, :c, None])
     theta[_common(model)] += step[:, -1]
-    return replace(objective, model=replace(model, own=own)), np.clip(theta, *model.bounds)
+    return replace(objective, model=model.with_own(own)), np.clip(theta, *model.bounds)
