@@ -245,10 +245,11 @@ CHECKS = {
         (100, 200, 500),
         40,
         WEIGHTED,
+        fresh=94,
     ),
     # more logs of the cell where a first run rejected most often
     "unequal weights, again": Check(
-        logs.unequal_weights, ("D1 or D2",), ("1 to 5",), (200,), 160, WEIGHTED, fresh=1
+        logs.unequal_weights, ("D1 or D2",), ("1 to 5",), (200,), 160, WEIGHTED, fresh=95
     ),
     "upside down": Check(
         partial(logs.upside_down, kinds=("honest", "reversed")),
