@@ -108,7 +108,7 @@ class DaskPairs:
         sums = self.each(function)
         while len(sums) > 1:
             eights = [sums[i : i + 8] for i in range(0, len(sums), 8)]
-            sums = self.client.map(partial(reduce, add), eights, pure=False)
+            sums = [self.client.submit(reduce, add, eight, pure=False) for eight in eights]
         return sums[0].result()
 
     @cached_property

@@ -104,7 +104,7 @@ def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
 
 
 WRONG = {
-    "learn log.jsonl --bands many": "Invalid value for '--bands': Input should be a valid integer",
+    "learn log.jsonl --bands many": "Invalid value for '--bands': ",
     "ask c.jsonl -n 0": "Invalid value for '-n': ",
     "ask log.jsonl -o page.html --checks 0.9": "Invalid value for '--checks': ",
     "convert log.jsonl --colums a=b": "No such option: --colums (Possible options: --columns",
