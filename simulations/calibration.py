@@ -287,7 +287,7 @@ CHECKS = {
             logs.graders,
             ("users who average",),
             ("thumbs",),
-            (10, 50),
+            sizes,
             repeats,
             [
                 Promise("shares", f"{COVERED}: share of a grader", 0.88, 0.92, outcomes=5),
@@ -297,7 +297,11 @@ CHECKS = {
             ],
             fresh=fresh,
         )
-        for name, repeats, fresh in (("graders", 250, 93), ("graders, again", 750, 96))
+        for name, sizes, repeats, fresh in (
+            ("graders", (10, 50), 250, 93),
+            ("graders, again", (10,), 1100, 96),
+            ("graders, more users", (50,), 400, 96),
+        )
     },
     "noise ceiling": Check(
         logs.noise_ceiling,
