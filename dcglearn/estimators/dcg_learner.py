@@ -151,7 +151,7 @@ class DCGLearner(PairLearner):
             else:
                 n_judgements = None if in_memory(X) else len(far.pairs)
                 fit = finished(far.fit(prepared(options, log)), log, n_judgements)
-            self._take(fit)
+            self._take(fit, DCGLearner)
         return self
 
     @property

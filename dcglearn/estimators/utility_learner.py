@@ -119,11 +119,15 @@ class PairLearner(BaseEstimator):
         check_is_fitted(self)
         return as_preferences(X, self.fit_.metric.n_grades)
 
-    def _take(self, fit: AnyFit) -> None:
-        """Set the results of the fit as attributes, and issue its warnings to the user of `fit`."""
+    def _take(self, fit: AnyFit, learner: type[PairLearner]) -> None:
+        """Set the results that a learner's class declares, and warn the user of `fit`.
+
+        A result has the name that the fit gives it, with ``_`` behind it.
+        """
         self.fit_ = fit
-        for name in fit.results:
-            setattr(self, f"{name}_", getattr(fit, name))
+        for name in learner.__annotations__:
+            if name != "fit_":
+                setattr(self, name, getattr(fit, name.removesuffix("_")))
         warn_of(fit, ConvergenceWarning, stacklevel=4)
 
 
@@ -221,7 +225,8 @@ class UtilityLearner(PairLearner):
         """
         options = self.options
         with opened(X, engine, as_is=as_is, n_grades=options.n_grades) as (far, log):
-            self._take(fit_qp(log, options) if far is None else far.fit(options))
+            fit = fit_qp(log, options) if far is None else far.fit(options)
+            self._take(fit, UtilityLearner)
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -91,13 +91,6 @@ class Fit:
     that of free curves and fixed metrics together, and `lead` by how much another form of metric
     had more than the plain one, None where only one was fitted (`weighing.learned`).
     """
-
-    results: ClassVar = (
-        *("metric", "dcg", "scale"),
-        *("error_rate", "wrong_share", "rater_error", "tie_threshold"),
-        *("position_bias", "rater_bias"),
-        *("members", "objective", "n_effective", "n_iter", "visible", "dropped"),
-    )
 
     options: DCGOptions
     form: DCGOptions

@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -29,8 +29,6 @@ class QPFit:
 
     `unconverged` is the warning of a QP that stopped before its tolerance, empty for any other.
     """
-
-    results: ClassVar = ("metric", "utility", "objective", "gap", "n_iter", "visible", "dropped")
 
     options: QPOptions
     utility: Utility
