@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, known
+from dcglearn.foundation.validation import Counts, Floats, Grades, known
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit import AnyFit, warn_of
 from dcglearn.learning.fit_qp import QPFit, fit_qp
@@ -94,9 +94,8 @@ class PairLearner(BaseEstimator):
     def _repr_html_(self) -> Any:
         return self.fit_.metric._repr_html_ if hasattr(self, "fit_") else super()._repr_html_
 
-    def _repr_mimebundle_(self, **settings: Any) -> Fields:
-        bundle = super()._repr_mimebundle_(**settings)
-        return {**bundle, "text/html": self._repr_html_()} if hasattr(self, "fit_") else bundle
+    # notebooks take the representations one by one, not scikit-learn's bundle of them
+    _repr_mimebundle_ = None
 
     def decision_function(self, X: Preferences | ArrayLike) -> Floats:
         """Return the first list's score minus the second list's for each pair, shape (n,)."""
