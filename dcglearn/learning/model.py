@@ -29,14 +29,14 @@ from dcglearn.learning.prior import Prior
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 fill_points = function(
-    "fill_points l[10] .n .p .gains .thresholds .judges f[n,p] f[judges] f[judges] f[n,gains] f[0] "
-    "f[n] f[n,thresholds] f[n,judges] f[n,judges]"
+    "fill_points l[10] .n .p gains (depth) thresholds .judges f[n,p] f[judges] f[judges] "
+    "f[n,gains]+ f[n,depth]+ f[n] f[n,thresholds]+ f[n,judges]+ f[n,judges]+"
 )
-"""Sets gains, (B, L), discounts times sharpness, (B, K), powers, thresholds, errors and biases.
+"""Returns gains, (B, L), discounts times sharpness, (B, K), thresholds, errors and biases.
 
-Taken are the layout, parameters, (B, p), judges' deviations from the common logit of error and from
-the common bias, (R,) each, and these six. What is not a parameter stays as it is: the power, other
-thresholds, errors without logits.
+Taken are the layout; L, K and the number of thresholds; parameters, (B, p); judges' deviations from
+the common logit of error and from the common bias, (R,) each; and powers, (B,), which are set where
+they are parameters. Thresholds and errors that are none stay 0.
 """
 
 
@@ -203,17 +203,14 @@ class Model:
 
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
-        n, n_judges = len(thetas), self.own.shape[1]
-
-        # what is no parameter: the worst grade's gain, the power, the outer thresholds
-        gains = np.zeros((n, self.n_grades))
-        powers = np.full(n, self.power or 0.0)
-        discounts = np.zeros((n, self.depth))
-        thresholds = np.zeros((n, self.n_levels + 2))
+        # the power is no parameter where it is fixed, nor is the threshold beyond all strengths
+        powers = np.full(len(thetas), self.power or 0.0)
+        sizes = self.n_grades, self.depth, self.n_levels + 2
+        thetas = np.ascontiguousarray(thetas)
+        gains, discounts, thresholds, errors, biases = fill_points(
+            self.layout, *sizes, thetas, *self.own, powers
+        )
         thresholds[:, -1] = np.inf
-        errors, biases = np.zeros((2, n, n_judges))
-        at = gains, discounts, powers, thresholds, errors, biases
-        fill_points(self.layout, np.ascontiguousarray(thetas), *self.own, *at)
         return Points(gains, discounts, thresholds, errors, biases, powers)
 
     @cached_property

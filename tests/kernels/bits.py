@@ -178,14 +178,11 @@ def add_curves(digests, rng):
 
     # points
     n_gains, n_thresholds = n_alpha + 1, n_levels + 2
-    gains, discounts = np.zeros((n, n_gains)), np.zeros((n, falls))
-    errors, biases = np.zeros((2, n, n_raters))
-    thresholds = np.zeros((n, n_thresholds))
-    thresholds[:, -1] = np.inf
     powers, own = np.zeros(n), between(rng, -1, 1, (2, n_raters))
-    points = gains, discounts, powers, thresholds, errors, biases
-    model.fill_points(layout, thetas, *own, *points)
-    digests.add("fill_points", *points)
+    points = model.fill_points(layout, n_gains, falls, n_thresholds, thetas, *own, powers)
+    gains, discounts, thresholds, errors, biases = points
+    thresholds[:, -1] = np.inf
+    digests.add("fill_points", gains, discounts, powers, thresholds, errors, biases)
 
     # prior
     n_linear = int(rng.integers(1, 8))
