@@ -345,11 +345,11 @@ def known_starts(model: Model, start: DCG | None = None) -> list[Floats]:
 
     A metric to start from is the only one.
     """
-    falling, free = model.falling, model.power is None
     if start is not None:
-        known = log_metric(start, falling=falling)[None]
+        known = log_metric(start, falling=model.falling)[None]
     else:
-        known = known_metrics(model.n_grades, model.depth, falling, POWERS if free else (0.0,))
+        powers = POWERS if model.power is None else (0.0,)
+        known = known_metrics(model.n_grades, model.depth, model.falling, powers)
         if model.target is not None:
             known = np.vstack([known, model.target])
     return [model.starts(known, softer) for softer in SOFTER]

@@ -296,24 +296,24 @@ def log_metric(dcg: DCG, *, falling: bool = True) -> Floats:
     return np.concatenate([alpha - alpha.mean(), delta, rest])
 
 
-def family(n_grades: int, depth: int, *, falling: bool = True) -> list[DCG]:
-    """Return DCGs with gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q.
+@cache
+def known_metrics(n_grades: int, depth: int, falling: bool, powers: tuple[float, ...]) -> Floats:
+    """Return a family of curves and the textbook DCGs of several powers, (S, L + K).
 
-    On the scales of alpha and delta they are straight, or nearly. Unless `falling`, these are
-    followed by the same discounts from the bottom, and from both ends.
+    The family has gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q: on the scales of
+    alpha and delta they are straight, or nearly. Unless `falling`, the same discounts from the
+    bottom, and from both ends, follow.
     """
+    # the family
     grades, ranks = np.arange(float(n_grades)), np.arange(1.0, depth + 1)
     gains = [(p**grades - 1) / (p - 1) for p in (0.5, 1.01, 1.5, 2.0, 3.0, 5.0, 8.0, 20.0)]
     discounts = [ranks**-q for q in (0.05, 0.25, 0.5, 1.0)]
     if not falling:
         for curve in discounts[:]:
             discounts += [curve[::-1], np.maximum(curve, curve[::-1])]
-    return [DCG(g, d) for g in gains for d in discounts]
+    family = [DCG(g, d) for g in gains for d in discounts]
 
-
-@cache
-def known_metrics(n_grades: int, depth: int, falling: bool, powers: tuple[float, ...]) -> Floats:
-    """Return a family of curves and the textbook DCGs of several powers, (S, L + K)."""
-    known = [*family(n_grades, depth, falling=falling), *textbook_dcgs(n_grades, depth).values()]
+    # with the textbooks, of each power
+    known = [*family, *textbook_dcgs(n_grades, depth).values()]
     metrics = [replace(dcg, power=power) for dcg in known for power in powers]
     return frozen(np.array([log_metric(dcg, falling=falling) for dcg in metrics]))
