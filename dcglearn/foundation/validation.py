@@ -368,7 +368,7 @@ def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str)
             )
 
 
-def listed(names: Iterable[str], most: int = 20) -> str:
+def listed(names: Iterable[Any], most: int = 20) -> str:
     """Return the first `most` names for a message, separated by commas."""
     texts = [*map(str, names)]
     if len(texts) > most:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Floats, InputError
+from dcglearn.foundation.validation import Counts, Floats, InputError, listed
 from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.model import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.objective import FitObjective
@@ -399,9 +399,9 @@ def _notes(facts: Facts, zero: int | str) -> tuple[str, ...]:
 
     # a gain that no pair shows
     if facts.visible.unseen_grades:
-        names = ", ".join(map(str, facts.visible.unseen_grades))
         notes.append(
-            f"grade {names} never occurs in the log; its gain continues the curve of the others"
+            f"grade {listed(facts.visible.unseen_grades)} never occurs in the log; its gain "
+            "continues the curve of the others"
         )
 
     # a height that is by convention
