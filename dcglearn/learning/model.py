@@ -216,47 +216,45 @@ class Model:
     @cached_property
     def prior(self) -> Prior:
         """Minus the log prior (up to a constant)."""
+        # each parameter, and in the last column what it is less: that of a straight curve
         at = self.places
-        unit = np.eye(at.n)
-
-        # slopes of the two curves, less those of straight lines
+        forms = np.eye(at.n, at.n + 1)
+        level = forms[at.alpha].mean(axis=0)
         falls = np.diff(np.log(np.arange(1.0, self.depth + 1)))  # of the discounts 1/r
         means = [GAIN_SLOPE, DISCOUNT_SLOPE if self.falling else FREE_SLOPE]
-        of_gains = np.zeros(self.n_grades - 1)
-        of_discounts = np.log(falls) if self.falling else np.zeros(self.depth - 1)
+        if self.falling:
+            forms[at.delta, -1] = np.log(falls)
 
-        # a target has slopes of its own
+        # or that of a target, which has slopes of its own
         if self.target is not None:
-            of_gains, of_discounts, _ = np.split(self.target, [at.delta.start, at.delta.stop])
+            forms[: at.delta.stop, -1] = self.target[:-2]
             if self.falling:
-                of_discounts = np.maximum(of_discounts, np.log(LEAST_EXPONENT * falls))
+                least = np.log(LEAST_EXPONENT * falls)
+                forms[at.delta, -1] = np.maximum(forms[at.delta, -1], least)
             means = [(0.0, spread / NEAR_TARGET) for _, spread in means]
-        scale = np.ones(self.depth - 1) if self.falling else falls
-        slopes = [
-            (np.diff(unit[at.alpha], axis=0), np.diff(of_gains)),
-            (unit[at.delta] / scale[:, None], of_discounts / scale),
-        ]
 
-        # their differences are bends
-        rows = [np.diff(of_curve, axis=0) for of_curve, _ in slopes]
-        centres = [np.diff(offsets) for _, offsets in slopes]
-        n_of_gains, n_of_discounts = map(len, centres)
+        # slopes of the two curves, whose differences are bends
+        scale = np.ones(self.depth - 1) if self.falling else falls
+        slopes = np.diff(forms[at.alpha], axis=0), forms[at.delta] / scale[:, None]
+        of_gains, of_discounts = (np.diff(of_curve, axis=0) for of_curve in slopes)
+        rows = [of_gains, of_discounts]
 
         # their means are charged as strongly as the ridge
-        for (of_curve, offsets), (mean, spread) in zip(slopes, means, strict=True):
+        for of_curve, (mean, spread) in zip(slopes, means, strict=True):
             if len(of_curve):
-                strength = np.sqrt(self.ridge) / spread
-                rows.append(strength * of_curve.mean(axis=0)[None])
-                centres.append(strength * (offsets.mean(keepdims=True) + mean))
+                row = of_curve.mean(axis=0)
+                row[-1] = of_curve[:, -1].mean() + mean
+                rows.append(np.sqrt(self.ridge) / spread * row[None])
 
         # all else is normal too; only differences of alpha matter, so their mean is held
-        rows.append(unit[at.alpha].mean(axis=0)[None])
-        centres.append(np.zeros(1))
-        for place, (n, *_, mean, spread) in [*zip(at, self.groups, strict=True)][2:]:
-            rows.append(unit[place] / spread)
-            centres.append(np.full(n, mean / spread))
-        n_bends = n_of_gains, n_of_discounts
-        return Prior(np.vstack(rows), np.concatenate(centres), n_bends, self.ridge)
+        rows.append(level[None])
+        for place, (*_, mean, spread) in [*zip(at, self.groups, strict=True)][2:]:
+            forms[place, -1] = mean
+            rows.append(forms[place] / spread)
+
+        charged = np.vstack(rows)
+        linear, centres = charged[:, :-1].copy(), charged[:, -1].copy()
+        return Prior(linear, centres, (len(of_gains), len(of_discounts)), self.ridge)
 
     @property
     def cost_of_judges(self) -> float:
