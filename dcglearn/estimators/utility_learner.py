@@ -166,7 +166,7 @@ class UtilityLearner(PairLearner):
         W, shape (K, L), columns worst to best.
     objective_, gap_ : float
         ``||W||^2 + C sum v xi^2`` at W, and the duality gap relative to it: no W can be better by
-        more (the solver's own gap with `constraints`).
+        more (with cvxpy, the gap between the solver's own primal and dual values).
     n_iter_ : int
         Newton steps.
     visible_, dropped_ : Visibility, dict of str to int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.margin_qp import Solution, certificate, nearest_monotone
+from dcglearn.learning.margin_qp import Solution, nearest_monotone
 from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.logs.visibility import encode
@@ -14,9 +14,9 @@ from dcglearn.logs.visibility import encode
 def solve_cvxpy(pairs: QPPairs, n_grades: int, options: QPOptions) -> Solution:
     """Solve the same QP with cvxpy and Clarabel, slowly, as a check; for parameters see `solve`.
 
-    The options' `constraints` map the cvxpy variable W, shape (K, L), to further constraints; with
-    them, the gap is between the solver's own primal and dual values. Raise RuntimeError, with the
-    solver's status, if it reaches no optimum.
+    The options' `constraints` map the cvxpy variable W, shape (K, L), to further constraints. The
+    gap is between the solver's own primal and dual values. Raise RuntimeError, with the solver's
+    status, if it reaches no optimum.
     """
     try:
         import clarabel  # noqa: F401  # cvxpy calls it
@@ -29,20 +29,19 @@ def solve_cvxpy(pairs: QPPairs, n_grades: int, options: QPOptions) -> Solution:
     from scipy.sparse import csr_array
 
     # the shortfalls of all pairs
-    C, monotone = options.C, options.monotone
     n, depth = pairs.first.shape
     W = cp.Variable((depth, n_grades))
     one, other = (encode(lists, n_grades).reshape(n, -1) for lists in (pairs.first, pairs.second))
     difference = csr_array(one - other, dtype=np.float64)
     margin = np.broadcast_to(pairs.margin, n)
-    roots = np.sqrt(np.broadcast_to(pairs.weight, n))
+    roots = np.sqrt(pairs.weights)
     shortfall = cp.pos(margin - difference @ cp.vec(W, order="C"))
 
     # the QP
-    rules = [cp.diff(W, axis=1) >= 0] if monotone and n_grades > 1 else []
+    rules = [cp.diff(W, axis=1) >= 0] if options.monotone and n_grades > 1 else []
     if options.constraints is not None:
         rules += options.constraints(W)
-    loss = cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))
+    loss = cp.sum_squares(W) + options.C * cp.sum_squares(cp.multiply(roots, shortfall))
     problem = cp.Problem(cp.Minimize(loss), rules)
 
     # solve it
@@ -61,13 +60,10 @@ def solve_cvxpy(pairs: QPPairs, n_grades: int, options: QPOptions) -> Solution:
             f"the problem is {problem.status}: no utility satisfies the constraints that were added"
         )
 
-    # certify it, by the solver's own values where constraints were added
+    # an interior point is monotone to 1e-9 only
     weights = np.asarray(W.value)
-    if options.constraints is None:
-        if monotone:
-            weights = nearest_monotone(weights)  # an interior point is monotone to 1e-9 only
-        objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
-    else:
-        objective = float(problem.value)
-        gap = abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
-    return Solution(weights, objective, gap, raw.iterations, problem.status == "optimal")
+    if options.monotone:
+        weights = nearest_monotone(weights)
+    gap = abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
+    is_optimal = problem.status == "optimal"
+    return Solution(weights, float(problem.value), gap, raw.iterations, is_optimal)
