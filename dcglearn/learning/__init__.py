@@ -2,8 +2,7 @@
 
 To read it in order: `options.py` says what can be asked for. The paper's QP is `pair_sums.py` (its
 pairs, and sums over them), `margin_qp.py` (the solver and its certificate), `reference_qp.py` (the
-same by cvxpy), `fit_qp.py` (a log's fit), `factoring.py` (gains times discounts of a utility) and
-`similarity.py`.
+same by cvxpy), `fit_qp.py` (a log's fit) and `factoring.py` (gains times discounts of a utility).
 
 Gains and discounts are learned directly by `usable_pairs.py` (which pairs say something),
 `verdicts.py` (the probability of a verdict), `pairs.py` (sums over verdicts), `prior.py` and
