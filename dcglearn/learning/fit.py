@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -23,7 +22,7 @@ from dcglearn.learning.pairs import Facts, Pairs, Points, pairs_of
 from dcglearn.learning.raters import with_raters
 from dcglearn.learning.search import Ends, descend, search
 from dcglearn.learning.verdicts import chances
-from dcglearn.learning.wrong_verdicts import contrary_raters, wrong_share
+from dcglearn.learning.wrong_verdicts import wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import SAMPLE
 from dcglearn.logs.visibility import ONLY_STEPS, Visibility
@@ -195,12 +194,6 @@ class Fit:
     def wrong_share(self) -> float:
         """The share of decided judgements that is expected to name the worse list."""
         return wrong_share(self.pairs.thinned(SAMPLE), self.points)
-
-    @cached_property
-    def contrary(self) -> tuple[str, ...]:
-        """The names of raters who contradict the others."""
-        contrary = contrary_raters(self.pairs.thinned(SAMPLE), self.points)
-        return tuple(compress(self.raters, contrary))
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
