@@ -15,7 +15,7 @@ from dcglearn.evaluation.run_values import evaluate
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.learning.fit import Fit, cautions_of, fit_of
+from dcglearn.learning.fit import Fit, fit_of
 from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
 from dcglearn.logs.columns import ties_of
@@ -47,7 +47,8 @@ def holdings(inputs: Inputs) -> Section:
 
     # all that stands out
     striking = [f"{who}: {', '.join(names)}" for who, names in raters.items() if len(names)]
-    striking += [NO_SIGNAL] * inputs.tells_nothing + cautions_of(log, inputs.fit)
+    striking += [NO_SIGNAL] * inputs.tells_nothing
+    striking += [*getattr(log.recognised, "notes", ()), *inputs.fit.cautions]
 
     # the sentence counts, and names what stands out most
     first, *others = striking or ["nothing in them stands out"]

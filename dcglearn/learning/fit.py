@@ -235,12 +235,6 @@ def fit_of(learner: Any) -> Fit | None:
     return fit if isinstance(fit, Fit) else None
 
 
-def cautions_of(log: Any, fit: AnyFit) -> list[str]:
-    """Return the remarks of a log's reader, and the fit's cautions, for reports."""
-    recognised = getattr(log, "recognised", None)
-    return [*getattr(recognised, "notes", ()), *fit.cautions]
-
-
 def warn_of(fit: AnyFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3) -> None:
     """Warn as a fit says, at the line of the caller's caller; `unconverged` is a class."""
     for caution in fit.cautions:
