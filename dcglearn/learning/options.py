@@ -170,7 +170,7 @@ class DCGOptions(Options):
         if (dcg.n_grades, dcg.depth) != (n_grades, depth):
             shape = f"{dcg.n_grades} grades and {dcg.depth} positions"
             raise InputError(f"{name} has {shape}, the log has {n_grades} and {depth}")
-        if self.power != "free" and dcg.power != (0 if self.power == "auto" else self.power):
+        if self.power not in ("free", dcg.power):
             raise InputError(
                 f"{name} divides by the number of results to the power {dcg.power:g}, what is "
                 f"learned does not: give power={dcg.power:g}"

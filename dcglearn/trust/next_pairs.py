@@ -281,7 +281,7 @@ def _present_metric(
     if fit is not None:
         metric = fit.dcg
     elif log is None or not len(log.decided):
-        prior = options.metric("prior", n_grades, depth)
+        prior = options.plain.metric("prior", n_grades, depth)
         metric = prior or DCG.standard(n_grades, depth).normalised()
     else:
         metric = fit_learner(log, replace(options, n_grades=n_grades)).dcg
