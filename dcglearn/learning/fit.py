@@ -348,9 +348,9 @@ def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
     falling = options.discounts == "falling"
 
     # an empty place alone can be worth nothing where lists differ in length
-    zero = options.zero if isinstance(options.zero, int) else 0
-    if options.zero == "none" and facts.n_empty[1]:
-        zero = facts.n_grades
+    zero: Any = options.zero
+    if zero == "none":
+        zero = facts.n_grades if facts.n_empty[1] else 0
 
     model = Model(
         facts.depth,
