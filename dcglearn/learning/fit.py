@@ -18,10 +18,9 @@ from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.model import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.options import DCGOptions
-from dcglearn.learning.pairs import Facts, Pairs, Points, pairs_of
+from dcglearn.learning.pairs import Facts, Pairs, Points, chances, pairs_of
 from dcglearn.learning.raters import with_raters
 from dcglearn.learning.search import Ends, descend, search
-from dcglearn.learning.verdicts import chances
 from dcglearn.learning.wrong_verdicts import wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import SAMPLE

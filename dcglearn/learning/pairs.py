@@ -22,7 +22,6 @@ from dcglearn.foundation.threads import sum_over_chunks
 from dcglearn.foundation.validation import EMPTY, Counts, Floats, Grades, Indices
 from dcglearn.kernels.library import function
 from dcglearn.learning.usable_pairs import learnable
-from dcglearn.learning.verdicts import verdicts
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import Weighted
@@ -38,6 +37,22 @@ MOST_LEVELS = 7
 
 SMALL = 1 << 15
 """Of fewer judgements than this, equal ones are merged; samples of more are alike anyway."""
+
+verdicts = function("verdicts .n f[n] f[n] f[n] b[n] f[n] f[n]! f[n,4]! f[n,9]!")
+"""Returns the log probabilities of n verdicts, shape (n,), and the derivatives of their losses.
+
+Taken are z, low, high, 1 for a tie and 0 else, and the error rate, shape (n,) each. The loss is
+minus the log probability. The first derivatives, shape (n, 4), are in z, low, high and the error
+rate. The second derivatives, shape (n, 9), are in z and each of z, low, high, error; low and each
+of low, high, error; high and each of high, error. The one in the error twice is the square of the
+slope. A tie has one threshold, `low`.
+"""
+
+chances = function("chances .n f[n] #threshold f[n] f[n,3]!")
+"""Returns the probabilities of first list preferred, tie, second list preferred; shape (n, 3).
+
+Taken are z, shape (n,), the tie threshold, 0 without ties, and the error rates, (n,).
+"""
 
 judgement_sums = function(
     "add_judgements start stop levels raters weights ways .n .depth .grades .thresholds .judges "
@@ -232,7 +247,7 @@ class Pairs(Weighted):
     def verdicts(self, points: Points, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Return log probabilities and derivatives at one point, given the `differences` there.
 
-        They are those of `verdicts.verdicts`, in z with the position bias.
+        They are those of the kernel `verdicts`, in z with the position bias.
         """
         level, rater, _, way = self.columns
         z = z + way * points.biases[0][rater]

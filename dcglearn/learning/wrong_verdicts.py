@@ -7,8 +7,7 @@ errors come from close pairs have a small one, however often they are wrong.
 import numpy as np
 
 from dcglearn.foundation.validation import Floats
-from dcglearn.learning.pairs import Pairs, Points
-from dcglearn.learning.verdicts import chances
+from dcglearn.learning.pairs import Pairs, Points, chances
 
 
 def wrong_chances(lead: Floats, threshold: float, errors: Floats) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dcglearn.coherence import disagreements
 from dcglearn.kernels.library import function
-from dcglearn.learning import model, objective, pair_sums, pairs, prior, search, verdicts
+from dcglearn.learning import model, objective, pair_sums, pairs, prior, search
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE, Pairs
 from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
 from dcglearn.losses.objective import Batch as ObjectiveBatch
@@ -156,10 +156,10 @@ def add_verdicts(digests, rng):
     tie = rng.integers(0, 2, n).astype(np.int8)
     plain = (rng.integers(0, 3, n) == 0) & (tie == 0)
     low[plain], high[plain] = 0.0, np.inf
-    digests.add("verdicts", *verdicts.verdicts(z, low, high, tie, error))
+    digests.add("verdicts", *pairs.verdicts(z, low, high, tie, error))
 
     for threshold in (0.0, 0.3, 5.0, 350.0):
-        digests.add("chances", verdicts.chances(z, threshold, error))
+        digests.add("chances", pairs.chances(z, threshold, error))
 
 
 # Curves.

@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from dcglearn import DCG, Preferences
 from dcglearn.foundation import threads
-from dcglearn.learning import verdicts as kernel
-from dcglearn.learning.pairs import CURVATURE, SLOPES, SMALL, VALUE, Points, pairs_of
+from dcglearn.learning import pairs as pairs_module
+from dcglearn.learning.pairs import CURVATURE, SLOPES, SMALL, VALUE, Points, chances, pairs_of
 from dcglearn.logs.visibility import encode
 from tests.learning.makers import EVERY_KIND, at_point, plain_pairs, random_pairs, random_points
 from tests.makers import random_log, refused
@@ -207,7 +207,7 @@ def verdicts(z, low, high, tie, error):
     """
     z, low, high, error = (np.full(len(z), x, float) for x in (z, low, high, error))
     is_tie = np.full(len(z), tie, np.int8)
-    logs, slopes, second = kernel.verdicts(z, low, high, is_tie, error)
+    logs, slopes, second = pairs_module.verdicts(z, low, high, is_tie, error)
     return logs, np.hstack([slopes, second]).T
 
 
@@ -272,9 +272,7 @@ def test_chances_are_those_of_verdicts():
     for threshold in (0.0, 0.8):
         tie, first, second = probabilities(z, np.array([0, threshold, np.inf]), error).T
         expected = np.column_stack([first, tie, second])
-        np.testing.assert_allclose(
-            kernel.chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15
-        )
+        np.testing.assert_allclose(chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15)
 
 
 # Parts, merging and samples.
