@@ -92,7 +92,6 @@ class DaskPairs:
 
     client: Any
     parts: Any
-    depth: int = 0
     facts: Any = None
 
     def each(self, function: Any, *columns: Any) -> Any:
@@ -180,7 +179,7 @@ class DaskLog:
         # the QP
         if isinstance(options, QPOptions):
             parts = used.mapped(partial(qp_part, options=options))
-            pairs: Any = replace(parts.mapped(itemgetter(0)), depth=empty.depth)
+            pairs: Any = parts.mapped(itemgetter(0))
             return fit_pairs(pairs, parts.total(itemgetter(1)), dropped, visible, options)
 
         # gains and discounts, of few pairs in memory: that takes hundreds of sums

@@ -115,12 +115,12 @@ def fit_pairs(
         )
 
     # solve it
-    n_grades = visible.open_cells.shape[1]
+    weights = np.zeros(visible.open_cells.shape) if start is None else start.weights
     problem = replace(options, monotone=options.monotone and visible.graded)
     if options.solver == "cvxpy":
-        solution = solve_cvxpy(pairs.thinned(len(pairs)), n_grades, problem)
+        solution = solve_cvxpy(pairs.thinned(len(pairs)), problem, weights.shape[1])
     else:
-        solution = solve(pairs, n_grades, problem, None if start is None else start.weights)
+        solution = solve(pairs, problem, weights)
 
     # a search for C has many warm fits
     level = logging.INFO if start is None else logging.DEBUG

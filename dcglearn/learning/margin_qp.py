@@ -39,33 +39,33 @@ class Solution:
     curvature: Any = None
 
 
-def solve(
-    pairs: QPPairs, n_grades: int, options: QPOptions, start: Floats | None = None
-) -> Solution:
-    """Solve the QP by Newton's method, from the solution on a subsample where the log is long.
+def solve(pairs: QPPairs, options: QPOptions, start: Floats) -> Solution:
+    """Solve the QP by Newton's method from an initial W, shape (K, L).
+
+    Where that is 0 and the log is long, the solution on a subsample takes its place.
 
     Of the options, `C` weights the shortfalls; `monotone` asks that a better grade has at least the
     same weight at every position; `tol` is the relative duality gap to reach within `max_iter`
-    Newton steps. `start` is an initial W, shape (K, L).
+    Newton steps.
     Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
     floating point because `C` or the weights are too large.
     """
+    depth, n_grades = start.shape
     refuse_beyond_memory(
-        5 * 8 * float(pairs.depth * n_grades) ** 2,
-        f"the QP of {pairs.depth:,} positions and {n_grades} grades",
+        5 * 8 * float(start.size) ** 2,
+        f"the QP of {depth:,} positions and {n_grades} grades",
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
 
     # a long log from a rough solution on a sample, and from the curvature there
     C, curvature = options.C, None
-    if start is None and len(pairs) >= 4 * SAMPLE:
+    if not start.any() and len(pairs) >= 4 * SAMPLE:
         sample = pairs.thinned(SAMPLE)
         times = pairs.total_weight / sample.total_weight
-        rough = solve(sample, n_grades, replace(options, C=C * times, tol=1e-6))
+        rough = solve(sample, replace(options, C=C * times, tol=1e-6), start)
         start, curvature = rough.weights, times * rough.curvature
 
     # then exactly
-    start = np.zeros((pairs.depth, n_grades)) if start is None else start
     try:
         return newton(pairs, options, start, curvature)
     except (np.linalg.LinAlgError, FloatingPointError) as error:

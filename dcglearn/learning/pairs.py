@@ -92,9 +92,6 @@ class Points:
     biases: Floats
     powers: Floats
 
-    def __len__(self) -> int:
-        return len(self.gains)
-
     @property
     def scaled(self) -> tuple[Floats, Floats]:
         """Gains up to 1, shape (B, L), and discounts from 1, shape (B, K)."""

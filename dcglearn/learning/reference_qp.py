@@ -11,7 +11,7 @@ from dcglearn.learning.pair_sums import QPPairs
 from dcglearn.logs.visibility import encode
 
 
-def solve_cvxpy(pairs: QPPairs, n_grades: int, options: QPOptions) -> Solution:
+def solve_cvxpy(pairs: QPPairs, options: QPOptions, n_grades: int) -> Solution:
     """Solve the same QP with cvxpy and Clarabel, slowly, as a check; for parameters see `solve`.
 
     The options' `constraints` map the cvxpy variable W, shape (K, L), to further constraints. The

@@ -24,11 +24,12 @@ def pairs_of(log, margin=ONE, weight=ONE):
 
 
 def solved(pairs, n_grades, C, *, start=None, **options):
-    return solve(pairs, n_grades, QPOptions(C=C, **options), start)
+    start = np.zeros((pairs.first.shape[1], n_grades)) if start is None else start
+    return solve(pairs, QPOptions(C=C, **options), start)
 
 
 def solved_by_cvxpy(pairs, n_grades, C, **options):
-    return solve_cvxpy(pairs, n_grades, QPOptions(C=C, solver="cvxpy", **options))
+    return solve_cvxpy(pairs, QPOptions(C=C, solver="cvxpy", **options), n_grades)
 
 
 def brute_force_bounded(hessian, gradient, lower):
