@@ -131,7 +131,7 @@ class Fit:
     def curves_at(self, theta: Floats) -> DCG:
         """Return the DCG of the free curves at parameters, shape (p,)."""
         dcg = self.model.points(theta[None]).dcg
-        return replace(dcg, grade_names=self.facts.grade_names)
+        return replace(dcg, grade_names=self.visible.grade_names)
 
     @property
     def llm(self) -> DCG | None:
@@ -257,9 +257,9 @@ def fit_dcg(pairs: Pairs, options: DCGOptions) -> Fit:
     """
     # what is fitted, and the metrics that the options name
     facts: Facts = pairs.facts
-    shape = facts.n_grades, facts.depth
+    depth, n_grades = facts.visible.open_cells.shape
     options = options.plain
-    prior, start = options.metric("prior", *shape), options.metric("start", *shape)
+    prior, start = (options.metric(name, n_grades, depth) for name in ("prior", "start"))
 
     # repeated lists make judgements depend on each other
     total = pairs.total_weight
@@ -282,11 +282,13 @@ def fit_dcg(pairs: Pairs, options: DCGOptions) -> Fit:
 
     # the metric and its judges there
     points = function.model.points(theta[None])
-    n_free = model.n_grades - 2 + model.depth
+    n_free = n_grades - 2 + depth
     return Fit(
         options=options,
         form=options,
-        dcg=replace(points.dcg, grade_names=facts.grade_names, notes=_notes(facts, options.zero)),
+        dcg=replace(
+            points.dcg, grade_names=facts.visible.grade_names, notes=_notes(facts, options.zero)
+        ),
         points=points,
         function=replace(function, pairs=pairs),
         theta=theta,
@@ -344,18 +346,19 @@ def known_starts(model: Model, start: DCG | None = None) -> list[Floats]:
 def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
     """Return the model of a log, in which a typical pair differs by 100 times the judges' noise."""
     facts: Facts = pairs.facts
+    depth, n_grades = facts.visible.open_cells.shape
     falling = options.discounts == "falling"
 
     # an empty place alone can be worth nothing where lists differ in length
     zero: Any = options.zero
     if zero == "none":
-        zero = facts.n_grades if facts.n_empty[1] else 0
+        zero = n_grades if facts.n_empty[1] else 0
 
     model = Model(
-        facts.depth,
-        facts.n_grades,
+        depth,
+        n_grades,
         options.loss == "robust",
-        facts.n_levels,
+        len(facts.steps) + 1,
         facts.ties,
         facts.sided,
         np.zeros((2, len(facts.raters) or 1)),
@@ -370,7 +373,7 @@ def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
     )
 
     # the typical difference under the prior's or the usual curves
-    usual = DCG.standard(facts.n_grades, facts.depth) if prior is None else prior
+    usual = DCG.standard(n_grades, depth) if prior is None else prior
     usual = replace(usual, power=MIDDLE)
     start = model.starts(log_metric(usual, falling=falling)[None])
     sample = pairs.thinned(4096)
@@ -381,24 +384,24 @@ def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
 
 def _notes(facts: Facts, zero: int | str) -> tuple[str, ...]:
     """Return notes on what pairs of such lists cannot show, and on what is worth nothing."""
-    notes = []
+    notes, visible = [], facts.visible
 
     # a gain that no pair shows
-    if facts.visible.unseen_grades:
+    if visible.unseen_grades:
         notes.append(
-            f"grade {listed(facts.visible.unseen_grades)} never occurs in the log; its gain "
-            "continues the curve of the others"
+            f"grade {listed(visible.unseen_grades)} never occurs in the log; its gain continues "
+            "the curve of the others"
         )
 
     # a height that is by convention
-    if facts.visible.free_columns:
+    if visible.free_columns:
         notes.append(
             f"both lists of every pair hold the same grades in another order, so {ONLY_STEPS}; "
             "their common height is the smoothest curve's"
         )
 
     # another grade than the worst that is worth nothing
-    labels = grade_labels(facts.n_grades, facts.grade_names)
+    labels = grade_labels(visible.open_cells.shape[1], visible.grade_names)
     if isinstance(zero, int) and zero > 0:
         why = "as an empty place is"
         if not facts.n_empty[0]:

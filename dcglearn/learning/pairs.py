@@ -154,6 +154,7 @@ class RaterSums(AddedByField):
 class Facts:
     """What a fit must know of a log beside its pairs.
 
+    `visible` is what the log identifies, which also tells its positions, grades and their names.
     `raters` names its judges, sorted, if there are several. `steps`, shape (M - 1,), are the
     strengths at which the levels of preference from 2 on begin; `ties` and `sided` tell whether it
     holds ties and which list was shown first. `n_lists` is its number of distinct lists; `n_empty`
@@ -162,11 +163,8 @@ class Facts:
     `Pairs`; None where these are on other machines.
     """
 
-    n_grades: int
-    depth: int
     visible: Visibility
     n_lists: int
-    grade_names: tuple[str, ...] | None
     raters: tuple[str, ...]
     # verdicts
     steps: Floats
@@ -175,11 +173,6 @@ class Facts:
     n_empty: tuple[int, int]
     dropped: Counts
     log: PreferencePairs | None = None
-
-    @property
-    def n_levels(self) -> int:
-        """M, the number of levels of strength."""
-        return len(self.steps) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,11 +312,8 @@ def facts_of(
     """Return the facts of a log, of which `part` is all or a part; see `pairs_of`."""
     raters = tuple(map(str, sums.raters.values)) if loss == "robust" else ()
     return Facts(
-        part.n_grades,
-        part.depth,
         visible,
         len(sums.lists.values),
-        part.grade_names,
         raters=raters if len(raters) > 1 else (),
         # verdicts
         steps=_steps(sums.strengths),

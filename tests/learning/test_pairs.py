@@ -373,7 +373,8 @@ def test_verdicts_judges_and_sides_of_a_log_are_told_in_numbers():
     np.testing.assert_array_equal(pairs.first, [[2, 1], [1, 0], [0, 1], [1, 1]])
     np.testing.assert_array_equal(pairs.facts.log.other, pairs.second)
     facts = pairs.facts
-    assert (facts.n_grades, facts.depth, facts.n_levels, facts.n_lists) == (3, 2, 3, 7)
+    assert facts.visible.open_cells.shape == (2, 3) and facts.n_lists == 7
+    assert len(facts.steps) == 2
     assert facts.ties and facts.sided and sum(facts.dropped.values()) == 1
 
     # nobody knows who judged, how strongly, or on which side
@@ -382,7 +383,7 @@ def test_verdicts_judges_and_sides_of_a_log_are_told_in_numbers():
     for x in (plain, one_judge):
         assert x.facts.raters == () and not x.rater.any()
     assert plain.level.tolist() == [1] and not plain.way.any()
-    assert (plain.facts.n_levels, plain.facts.ties, plain.facts.sided) == (1, False, False)
+    assert (len(plain.facts.steps), plain.facts.ties, plain.facts.sided) == (0, False, False)
 
 
 def test_a_margin_is_a_strength_where_none_is_said():
@@ -425,7 +426,7 @@ def test_more_strengths_than_levels_are_binned_by_weight():
 def test_strengths_are_binned_without_an_empty_bin():
     strength = np.append(np.ones(40), np.linspace(2, 3, 60))
     pairs = pairs_of(random_log(100).changed(strength=strength))
-    assert {*pairs.level.tolist()} == {*range(1, pairs.facts.n_levels + 1)}
+    assert {*pairs.level.tolist()} == {*range(1, len(pairs.facts.steps) + 2)}
 
 
 def test_raters_who_are_numbers_are_told_apart():

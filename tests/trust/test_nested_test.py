@@ -177,7 +177,7 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     """Return `DCG` as if fitted to a log, with judges of that sharpness, error and threshold."""
     fit = fit_log(log, DCGOptions())
     model = plain_model(
-        depth=4, n_grades=4, ties=fit.facts.ties, n_levels=fit.facts.n_levels, centre=sharp
+        depth=4, n_grades=4, ties=fit.facts.ties, n_levels=fit.model.n_levels, centre=sharp
     )
     at, theta = model.places, np.zeros(model.places.n)
     theta[: at.delta.stop] = log_metric(DCG)[:-2]
