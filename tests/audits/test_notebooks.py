@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dcglearn.coherence.verdict import coherence
-from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.estimators.learners import DCGLearner
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.system_tests import compare_systems
 from dcglearn.metrics.dcg import DCG, Utility

@@ -8,8 +8,7 @@ import numpy as np
 import psutil
 import pytest
 
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn.estimators.learners import DCGLearner, UtilityLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.queries import Queries
