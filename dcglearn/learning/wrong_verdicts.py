@@ -16,9 +16,7 @@ def wrong_chances(lead: Floats, threshold: float, errors: Floats) -> Floats:
     `lead` is by how much judges see the better list ahead, in units of their noise; `threshold` is
     that of ties, and the error rates have the shape (n,), or (1,).
     """
-    # the chance of a right verdict by a rater who is always wrong would be 0
-    errors = np.full_like(lead, np.minimum(errors, 1.0 - np.finfo(float).eps))
-    shares = chances(lead, threshold, errors)
+    shares = chances(lead, threshold, np.full_like(lead, errors))
     wrong: Floats = shares[:, 2] / (shares[:, 0] + shares[:, 2])
     return wrong
 

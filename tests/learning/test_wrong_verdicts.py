@@ -47,9 +47,9 @@ def test_it_is_the_mean_chance_to_name_the_worse_list(sided):
 
 
 def test_equal_lists_are_a_toss_and_far_ones_the_error_rate():
-    np.testing.assert_allclose(
-        wrong_chances(np.array([0.0, 50, -50]), 0.0, np.full(3, 0.2)), [0.5, 0.2, 0.8]
-    )
+    leads = np.array([0.0, 50, -50])
+    np.testing.assert_allclose(wrong_chances(leads, 0.0, np.full(3, 0.2)), [0.5, 0.2, 0.8])
+    np.testing.assert_allclose(wrong_chances(leads, 0.5, np.ones(3)), [0.5, 1, 0], atol=1e-12)
 
 
 def test_judges_of_close_pairs_are_told_from_careless_ones():
