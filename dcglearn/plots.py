@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from dcglearn.coherence.order_of_systems import SystemOrder
     from dcglearn.coherence.verdict import Coherence, Witness
-    from dcglearn.evaluation.rank_intervals import Ranks
     from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metrics.dcg import DCG
@@ -41,7 +40,6 @@ __all__ = [
     "learned_figure",
     "plot_curves",
     "plot_weights",
-    "ranks_figure",
     "save_figure",
     "slope_figure",
     "witness_figure",
@@ -268,8 +266,10 @@ def forest_figure(comparison: SystemComparison) -> Figure:
             part = table.filter(measure=measure)
             shift = 0.8 * ((m + 0.5) / len(measures) - 0.5)
             at = np.array([runs.index(run) for run in part["run"]]) + shift
-            ends = (part[name].to_numpy() for name in ("difference", "low", "high"))
-            _plot_intervals(axes, at, *ends, **style, label=measure)
+            middle, low, high = (part[x].to_numpy() for x in ("difference", "low", "high"))
+            ends = np.maximum([middle - low, high - middle], 0.0)
+            look = {"label": measure, "elinewidth": 1.2, "capsize": 2, **style, "linestyle": ""}
+            axes.errorbar(middle, at, xerr=ends, **look)
 
             # below them, what judging all documents could make of the difference
             if "least" in table.columns:
@@ -280,7 +280,8 @@ def forest_figure(comparison: SystemComparison) -> Figure:
 
         # runs by name, and what they are compared with
         axes.axvline(0.0, color="0.4", lw=0.8)
-        _name_rows(axes, runs)
+        axes.set_yticks(range(len(runs)), runs)
+        axes.set_ylim(len(runs) - 0.4, -0.6)
         bars = f"{percent(comparison.level)} interval"
         if "least" in table.columns:
             bars += "; dotted: any grades of the unjudged"
@@ -289,34 +290,6 @@ def forest_figure(comparison: SystemComparison) -> Figure:
             named = axes.get_legend_handles_labels()
             figure.legend(*named, loc="outside upper center", ncols=min(len(measures), 3))
     return figure
-
-
-def ranks_figure(ranks: Ranks) -> Figure:
-    """Return a figure of the ranks that a comparison leaves open, a panel for each metric."""
-    parts = ranks.table.partition_by("measure", maintain_order=True)
-    with printed(1.6 + 2.6 * len(parts), max(1.8, 0.18 * len(parts[0]) + 0.9)) as figure:
-        for axes, part in zip(figure.subplots(1, len(parts), squeeze=False)[0], parts, strict=True):
-            columns = (part[name].to_numpy() for name in ("rank", "best_rank", "worst_rank"))
-            _plot_intervals(axes, np.arange(float(len(part))), *columns, **_LINES[0])
-            _name_rows(axes, part["run"].to_list())
-            axes.set_xticks(_ticks(len(part)))
-            axes.set_xlabel(f"rank ({percent(ranks.level)} intervals)")
-            axes.set_title(part["measure"][0])
-    return figure
-
-
-def _plot_intervals(
-    axes: Axes, at: Floats, middle: Floats, low: Floats, high: Floats, **style: Any
-) -> None:
-    """Draw points with their intervals from left to right, one at each height."""
-    ends = np.maximum([middle - low, high - middle], 0.0)
-    axes.errorbar(middle, at, xerr=ends, elinewidth=1.2, capsize=2, **{**style, "linestyle": ""})
-
-
-def _name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a panel from top to bottom, with some room above the first."""
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
 
 
 def _by_name(metrics: Any) -> dict[Any, DCG]:
