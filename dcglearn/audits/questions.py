@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Section
 from dcglearn.coherence.disagreements import DisagreementMatrix, disagreement_matrix
 from dcglearn.evaluation.people import People, drawn_metrics, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Finding, Section, table_of
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.learning.fit import Fit, cautions_of, fit_of

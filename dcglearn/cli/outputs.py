@@ -12,8 +12,7 @@ import typer
 
 from dcglearn.foundation.figure_style import save_figure
 from dcglearn.foundation.files import refuse_unwritable, write_whole
-from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.findings import Report
+from dcglearn.foundation.finding import Finding, Report
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.validation import InputError, PolarsFrame
 

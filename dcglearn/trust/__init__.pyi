@@ -1,7 +1,7 @@
 """Public names of `dcglearn.trust`."""
 
 from dcglearn.audits.audit import audit as audit
-from dcglearn.foundation.findings import Report as Report
+from dcglearn.foundation.finding import Report as Report
 from dcglearn.learning.factoring import Factoring as Factoring
 from dcglearn.learning.similarity import identifiable_similarity as identifiable_similarity
 from dcglearn.learning.similarity import similarity as similarity
