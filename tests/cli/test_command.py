@@ -98,7 +98,7 @@ def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
         return [DCG.standard(5, 5)], ["linear-log2@5"]
 
     shown = []
-    monkeypatch.setattr("dcglearn.cli.metrics.resolved", warned)
+    monkeypatch.setattr("dcglearn.cli.evaluate.resolved", warned)
     assert dcglearn("show", "linear-log2@5")[0] == 0
     assert shown == ["warning: two\\nlines\n"]
 
