@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dcglearn.foundation.inputs import expand_paths, is_path
+from dcglearn.foundation.sources import expand_paths, is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit_qp import fit_pairs, qp_part
 from dcglearn.learning.options import QPOptions

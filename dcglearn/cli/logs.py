@@ -35,8 +35,8 @@ from dcglearn.cli.options import (
     output_to,
 )
 from dcglearn.cli.outputs import save, say, write_figure, write_log
-from dcglearn.foundation.inputs import expand_paths, read_bytes
 from dcglearn.foundation.plain_text import left_out, number_of, one_line
+from dcglearn.foundation.sources import expand_paths, read_bytes
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
 from dcglearn.metrics.textbook import is_metric_file

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.sources import is_path
 from dcglearn.foundation.validation import Counts, Fields, Floats, Grades, known
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit import AnyFit, warn_of

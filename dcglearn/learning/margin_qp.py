@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.inputs import refuse_beyond_memory
+from dcglearn.foundation.sources import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pair_sums import PairSums, QPPairs

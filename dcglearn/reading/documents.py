@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dcglearn.foundation.inputs import expand_paths, is_path, keys_once
-from dcglearn.foundation.sources import content
+from dcglearn.foundation.sources import content, expand_paths, is_path, keys_once
 from dcglearn.foundation.validation import InputError, errors_in, listed, one_of
 from dcglearn.reading.columns import OwnNames, find, unused
 from dcglearn.reading.contract import JUDGED, Contract, Found, plain

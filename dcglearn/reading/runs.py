@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.sources import expand_paths, is_path
 from dcglearn.foundation.validation import InputError, PolarsFrame, is_records
 from dcglearn.reading.judgements import Duplicates, Judgements, JudgementsLike, read_judgements
 

@@ -15,8 +15,14 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.inputs import expand_paths, is_path, keys_once
-from dcglearn.foundation.sources import WRITTEN, content, parquet_rows
+from dcglearn.foundation.sources import (
+    WRITTEN,
+    content,
+    expand_paths,
+    is_path,
+    keys_once,
+    parquet_rows,
+)
 from dcglearn.foundation.validation import (
     Fields,
     Indices,
