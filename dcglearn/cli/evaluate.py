@@ -340,8 +340,7 @@ def export(
     force: Force = False,
 ) -> None:
     """Export a metric to another tool, as a program, settings in JSON, or lines of code."""
-    from dcglearn.exports.settings import carried
-    from dcglearn.exports.targets import exported, list_of_targets, target_of
+    from dcglearn.exports.targets import exported, list_of_targets
 
     if to == "list":
         typer.echo(list_of_targets())
@@ -349,8 +348,6 @@ def export(
     if metric is None:
         raise InputError("name a metric: dcglearn export dcg.json --to quepid")
 
-    # read the metric, and write what the target takes
-    target = target_of(to)
-    dcg = carried(metric, target, grades or USUAL_GRADES)
-    made = exported(dcg, metric, target, lossy=lossy)
+    # write what the target takes
+    made = exported(metric, metric, to, lossy=lossy, n_grades=grades or USUAL_GRADES)
     write_text(made.text.rstrip("\n"), output)

@@ -7,17 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dcglearn.exports.programs import (
+    carried,
+    lost_in_settings,
     to_lenskit,
+    to_lightgbm,
     to_python,
     to_quepid,
     to_sentence_transformers,
     to_sql,
 )
-from dcglearn.exports.settings import carried, lost_in_settings, to_lightgbm
 from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.plain_text import aligned, nearest
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.dcg import DCG
+from dcglearn.metrics.reading import MetricLike
 from dcglearn.metrics.textbook import is_metric_file
 
 
@@ -105,11 +108,13 @@ def target_of(word: str) -> str:
     raise InputError(f"there is no target {word!r}; the targets are {', '.join(TARGETS)}{guess}")
 
 
-def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False) -> Export:
+def exported(
+    dcg: MetricLike, name: str, target: str, *, lossy: bool = False, n_grades: int | None = None
+) -> Export:
     """Return what is written for a target; raise InputError if it cannot hold the metric.
 
-    `name` is the metric's file or name, by which lines of code load it. For `target` and
-    `lossy` see `target_of` and `to_lightgbm`.
+    `name` is the metric's file or name, by which lines of code load it; `n_grades` are those of a
+    `dcg` that is a name. For `target` and `lossy` see `target_of` and `to_lightgbm`.
 
     See Also
     --------
@@ -121,7 +126,7 @@ def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False) -> Export
     --
     """
     target = target_of(target)
-    dcg = carried(dcg, target)
+    dcg = carried(dcg, target, n_grades)
     made = TARGETS[target]
     if made.program is not None:
         return Export(target, made.program(dcg, name))
