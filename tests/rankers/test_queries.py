@@ -37,7 +37,7 @@ class TestQueries:
                 ({"qid": [1, 2, 1]}, r"qid\[2\] = 1: this query appears again.*sort"),
                 ({"qid": None}, "qid is missing"),
                 ({"qid": [1.0, np.nan, 2.0]}, r"qid\[1\] is a missing value"),
-                ({"grades": [0, 1.5, 0]}, r"grades\[1\] = 1.5 is not a grade: grades are integers"),
+                ({"grades": [0, 1.5, 0]}, r"grades\[1\]: 1.5 is not a grade: grades are integers"),
                 ({"grades": [0, -1, 0]}, "leave unjudged documents out"),
                 ({"grades": [0, 3, 0], "n_grades": 3}, r"not a grade of the scale, 0..2"),
                 ({"grades": [0, 1]}, "expected one per document"),
