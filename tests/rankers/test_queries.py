@@ -89,7 +89,7 @@ class TestEvaluation:
 
     def test_nan_scores_and_foreign_grades(self):
         queries, dcg = queries_of([1, 0], [2]), DCG([0, 1], [1.0])
-        refused(r"scores\[1\]: nan; documents without", queries.evaluate, [0, np.nan], dcg)
+        refused(r"scores\[1\]: nan is no score", queries.evaluate, [0, np.nan], dcg)
         refused("one score per document", queries.evaluate, [0], dcg)
         refused(
             "have grade 2, but the metric has gains for grades 0..1",
