@@ -9,19 +9,12 @@ import typer
 
 import dcglearn as dl
 from dcglearn.cli.options import (
-    USUAL_GRADES,
     Columns,
     Force,
     Grades,
-    Level,
-    LlmQrels,
-    Metrics,
     Output,
     Plot,
-    Raw,
     Scale,
-    Ties,
-    Unjudged,
     joined,
     method_option,
     option,
@@ -45,6 +38,35 @@ Runs = Annotated[
     list[str],
     typer.Argument(help="TREC runs or such tables; one may hold several.", metavar="RUN..."),
 ]
+Metrics = Annotated[
+    list[str],
+    option(
+        "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures. Repeat for several.",
+        metavar="METRIC",
+    ),
+]
+Raw = Annotated[
+    bool, method_option("DCG itself, not divided by the best that is possible.", "--raw")
+]
+Ties = Annotated[
+    Literal["docno-desc", "stable", "average"],
+    method_option("Order of documents of one score; average: they share their positions."),
+]
+Unjudged = Annotated[
+    str,
+    option(
+        "What a document without a judgement counts as; bounds: all that it could.",
+        metavar="worst|best|drop|GAIN|bounds",
+    ),
+]
+Level = Annotated[float, method_option("Level of the intervals.")]
+LlmQrels = Annotated[
+    str | None,
+    option("An LLM's judgements of these queries and more, corrected by people's.", metavar="FILE"),
+]
+
+USUAL_GRADES = 5
+"""Grades of metrics by name where neither data nor another metric says how many there are."""
 
 BY_QUERY = (".csv", ".tsv", ".jsonl")
 """Suffixes of tables of a row for each query."""

@@ -12,19 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 import dcglearn as dl
 from dcglearn.cli.options import (
-    AsIs,
     Columns,
     Force,
     Grades,
-    InUse,
-    Llms,
-    Logs,
     Output,
-    OutputLog,
     Plot,
-    Ratings,
     Scale,
     Seed,
     input_option,
@@ -36,7 +32,7 @@ from dcglearn.cli.options import (
 )
 from dcglearn.cli.outputs import save, say, write_figure, write_log
 from dcglearn.foundation.plain_text import left_out, number_of, one_line
-from dcglearn.foundation.sources import expand_paths, read_bytes
+from dcglearn.foundation.sources import WRITTEN, expand_paths, read_bytes
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
 from dcglearn.metrics.textbook import is_metric_file
@@ -49,6 +45,31 @@ if TYPE_CHECKING:
     from dcglearn.reading.tables import Table
 
 _LOG = logging.getLogger(__name__)
+
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        help="Parquet, JSON lines or array, delimited text or Excel, also .gz and .zst; several "
+        "files, or a folder; - reads standard input.",
+        metavar="LOG...",
+    ),
+]
+OutputLog = Annotated[
+    Path | None,
+    output_to("Write the log here (.jsonl, .parquet); else to standard output.", WRITTEN, "logs"),
+]
+InUse = Annotated[str, option("The metric in use: a file, or GAIN-DISCOUNT[@K].", metavar="METRIC")]
+Llms = Annotated[
+    list[str],
+    option(
+        "An LLM judge's verdicts, followed as far as LOG's agree. Repeat for several.",
+        metavar="LOG",
+    ),
+]
+Ratings = Annotated[bool, option("The log holds rated lists rather than pairs.", "--ratings")]
+AsIs = Annotated[
+    bool, input_option("Keep a log that seems to be upside down, or tells nothing.", "--as-is")
+]
 
 SHOWN = 10
 """Documents of each run that a verdict is on, unless --depth says another number."""

@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from dcglearn.foundation.figure_style import PICTURES
 from dcglearn.foundation.finding import FORMS
-from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import suffix_among
 
 
@@ -21,18 +20,6 @@ def option(summary: str, *names: str, panel: str = "Most used", **how: Any) -> A
 input_option, method_option, output_option = (
     partial(option, panel=panel) for panel in ("Input", "Method", "Output")
 )
-
-USUAL_GRADES = 5
-"""Grades of metrics by name where neither data nor another metric says how many there are."""
-
-Logs = Annotated[
-    list[str],
-    typer.Argument(
-        help="Parquet, JSON lines or array, delimited text or Excel, also .gz and .zst; several "
-        "files, or a folder; - reads standard input.",
-        metavar="LOG...",
-    ),
-]
 
 
 def output_to(
@@ -54,10 +41,6 @@ def output_to(
 Output = Annotated[
     Path | None, output_to("Write here; .json, .html, .csv, .md, .txt is the form.", FORMS)
 ]
-OutputLog = Annotated[
-    Path | None,
-    output_to("Write the log here (.jsonl, .parquet); else to standard output.", WRITTEN, "logs"),
-]
 Force = Annotated[bool, output_option("Replace output files that exist.", "--force")]
 """What `check_outputs` goes by; commands themselves replace files."""
 
@@ -68,26 +51,6 @@ Plot = Annotated[
     ),
 ]
 Seed = Annotated[int, method_option("Seed of everything random: same seed, same results.", min=0)]
-InUse = Annotated[
-    str, option("The metric in use: a file, or GAIN-DISCOUNT[@K].", "--metric", metavar="METRIC")
-]
-Metrics = Annotated[
-    list[str],
-    option(
-        "nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures. Repeat for several.",
-        "--metric",
-        metavar="METRIC",
-    ),
-]
-Llms = Annotated[
-    list[str],
-    option(
-        "An LLM judge's verdicts, followed as far as LOG's agree. Repeat for several.",
-        "--llm",
-        metavar="LOG",
-    ),
-]
-Ratings = Annotated[bool, option("The log holds rated lists rather than pairs.", "--ratings")]
 Columns = Annotated[
     list[str],
     input_option(
@@ -105,28 +68,6 @@ Grades = Annotated[
 ]
 Scale = Annotated[
     str | None, input_option("Grades, worst first: Bad,Fair,Good or 0,1,10,100.", metavar="NAMES")
-]
-AsIs = Annotated[
-    bool, input_option("Keep a log that seems to be upside down, or tells nothing.", "--as-is")
-]
-Ties = Annotated[
-    Literal["docno-desc", "stable", "average"],
-    method_option("Order of documents of one score; average: they share their positions."),
-]
-Raw = Annotated[
-    bool, method_option("DCG itself, not divided by the best that is possible.", "--raw")
-]
-Unjudged = Annotated[
-    str,
-    option(
-        "What a document without a judgement counts as; bounds: all that it could.",
-        metavar="worst|best|drop|GAIN|bounds",
-    ),
-]
-Level = Annotated[float, method_option("Level of the intervals.")]
-LlmQrels = Annotated[
-    str | None,
-    option("An LLM's judgements of these queries and more, corrected by people's.", metavar="FILE"),
 ]
 
 
