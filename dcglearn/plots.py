@@ -112,15 +112,11 @@ def dcg_figure(dcgs: Any) -> Figure:
 
     Raises InputError if there is no DCG to draw, or something has none.
     """
-    dcgs = _by_name(dcgs)
-    if not dcgs:
-        raise InputError("no DCG to draw")
-
     # gains at the left, discounts at the right
     with printed(7.0, 3.0) as figure:
         left, right = figure.subplots(1, 2)
         plot_curves(dcgs, left, right)
-        if len(dcgs) > 1:
+        if len(left.lines) > 1:
             left.legend()
     return figure
 
@@ -293,9 +289,14 @@ def forest_figure(comparison: SystemComparison) -> Figure:
 
 
 def _by_name(metrics: Any) -> dict[Any, DCG]:
-    """Return DCGs by name; words have the others' scale and depth, a learner is `learned`."""
+    """Return DCGs by name; words have the others' scale and depth, a learner is `learned`.
+
+    Raise InputError if there is none, or something has none.
+    """
     # learners and objects
     named = {"learned": metrics} if hasattr(metrics, "fit") else labelled(metrics)
+    if not named:
+        raise InputError("no DCG to draw")
     drawn: Fields = {}
     for name, metric in named.items():
         drawn[name] = metric if isinstance(metric, (str, os.PathLike)) else _dcg_of(metric)

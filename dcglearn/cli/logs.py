@@ -343,7 +343,7 @@ def convert(
 
     # answers of a model, or lists of documents judged elsewhere
     if prompts is not None:
-        from dcglearn.judge.replies import read_replies
+        from dcglearn.judge.prompts import read_replies
 
         source, lines = read_replies(log if log[1:] else log[0], prompts, winner_words)
         say("\n".join(lines))
