@@ -319,29 +319,23 @@ def whole_number(
 
 
 def within(
-    value: Any,
-    name: str,
-    most: float = np.inf,
-    remedy: str = "",
-    *,
-    above: bool = False,
-    below: bool = False,
+    value: Any, name: str, most: float = np.inf, remedy: str = "", *, exclusive: bool = False
 ) -> None:
     """Raise InputError, ending with `remedy`, unless `value` is a finite number from 0 to `most`.
 
-    With `above`, 0 is excluded, and with `below`, `most`.
+    The ends themselves are refused if they are `exclusive`.
     """
     number = np.nan
     if isinstance(value, Real) and not isinstance(value, bool):
         with contextlib.suppress(OverflowError):  # of integers beyond all floats
             number = float(value)
     inside = 0 <= number <= most and number < np.inf
-    if inside and not (above and number == 0) and not (below and number == most):
+    if inside and not (exclusive and number in (0, most)):
         return
 
     # what is allowed
-    least = "above 0" if above else "of at least 0"
-    limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
+    least = "above 0" if exclusive else "of at least 0"
+    limit = f" and {'below' if exclusive else 'at most'} {most:g}" if np.isfinite(most) else ""
     problem = f"{name}={value!r} must be a finite number {least}{limit}"
     raise InputError(f"{problem}; {remedy}" if remedy else problem)
 

@@ -73,7 +73,7 @@ class QPOptions(Options):
     def __post_init__(self) -> None:
         """Raise InputError if a parameter has no meaning."""
         # check what is minimised
-        within(self.C, "C", remedy="small for noisy logs, large for clean ones", above=True)
+        within(self.C, "C", remedy="small for noisy logs, large for clean ones", exclusive=True)
         if isinstance(self.margin, str) and not is_metric_word(self.margin):
             one_of(self.margin, "margin", MARGINS, ", or a DCG or another metric")
         else:
@@ -125,7 +125,7 @@ class DCGOptions(Options):
             one_of(self.power, "power", ("auto", "free"), ", or a number from 0 to 1")
         else:
             within(self.power, "power", 1, remedy="0 adds up, 1 averages")
-        within(self.ridge, "ridge", above=True, remedy="2 is the default")
+        within(self.ridge, "ridge", exclusive=True, remedy="2 is the default")
 
         # check the shape
         scale_size(self.n_grades, 0)

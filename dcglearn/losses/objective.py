@@ -235,7 +235,7 @@ class PrecisionObjective(Objective):
 def positive(**values: float) -> None:
     """Raise InputError unless all values are positive finite numbers."""
     for name, value in values.items():
-        within(value, name, above=True)
+        within(value, name, exclusive=True)
 
 
 def check(

@@ -156,7 +156,7 @@ def rater_agreement(
     log = as_preferences(log)
     if not len(log):
         raise InputError("the log has no pair: agreement cannot be measured")
-    within(level, "level", 1, above=True, below=True)
+    within(level, "level", 1, exclusive=True)
 
     # raters, and what they judged; without names, each verdict is another's
     labels = np.full(len(log), NOBODY) if log.rater is None else log.rater

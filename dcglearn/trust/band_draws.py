@@ -296,7 +296,7 @@ def bands(
     """
     # check the settings and the log
     whole_number(n_resamples, "n_resamples", 2)
-    within(level, "level", 1, above=True, below=True)
+    within(level, "level", 1, exclusive=True)
     options = DCGOptions.of(learner)
     log = usable_pairs(as_preferences(log, None, options.depth))
     unit = by or unit_of(log, fewest=FEWEST_DRAWN)
