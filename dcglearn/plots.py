@@ -250,41 +250,29 @@ def slope_figure(order: SystemOrder) -> Figure:
 
 
 def forest_figure(comparison: SystemComparison) -> Figure:
-    """Return a forest plot of differences from the baseline, with intervals, by metric."""
+    """Return dots with intervals: differences from the baseline, a row for each run and metric.
+
+    Dotted bars below them are what judging all documents could make of the differences.
+    """
     table = comparison.table
-    runs, measures = list(dict.fromkeys(table["run"])), list(dict.fromkeys(table["measure"]))
-    height = max(2.2, 0.16 * len(table) + 0.25 * len(runs) + 0.9)
-    with printed(6.0, height) as figure:
+    at = np.arange(len(table))
+    middle, low, high = (table[name].to_numpy() for name in ("difference", "low", "high"))
+    with printed(7.0, max(2.2, 0.22 * len(table) + 1.1)) as figure:
         axes = figure.subplots()
 
-        # the measures of a run side by side
-        for m, (style, measure) in enumerate(zip(cycle(_LINES), measures, strict=False)):
-            part = table.filter(measure=measure)
-            shift = 0.8 * ((m + 0.5) / len(measures) - 0.5)
-            at = np.array([runs.index(run) for run in part["run"]]) + shift
-            middle, low, high = (part[x].to_numpy() for x in ("difference", "low", "high"))
-            ends = np.maximum([middle - low, high - middle], 0.0)
-            look = {"label": measure, "elinewidth": 1.2, "capsize": 2, **style, "linestyle": ""}
-            axes.errorbar(middle, at, xerr=ends, **look)
-
-            # below them, what judging all documents could make of the difference
-            if "least" in table.columns:
-                under = at + 0.25 / len(measures)
-                axes.hlines(
-                    under, part["least"], part["most"], color=style["color"], ls=":", lw=1.5
-                )
-
-        # runs by name, and what they are compared with
-        axes.axvline(0.0, color="0.4", lw=0.8)
-        axes.set_yticks(range(len(runs)), runs)
-        axes.set_ylim(len(runs) - 0.4, -0.6)
+        # dots with intervals, and their bounds
+        ends = np.maximum([middle - low, high - middle], 0.0)
+        axes.errorbar(middle, at, xerr=ends, fmt="o", markersize=4, elinewidth=1.2, capsize=2)
         bars = f"{percent(comparison.level)} interval"
         if "least" in table.columns:
+            axes.hlines(at + 0.25, table["least"], table["most"], color=_COLOR, ls=":", lw=1.5)
             bars += "; dotted: any grades of the unjudged"
-        axes.set_xlabel(f"difference from {table['baseline'][0]} ({bars})")
-        if len(measures) > 1:
-            named = axes.get_legend_handles_labels()
-            figure.legend(*named, loc="outside upper center", ncols=min(len(measures), 3))
+
+        # rows by name, from top to bottom, and what runs are compared with
+        axes.axvline(0.0, color="0.4", lw=0.8)
+        axes.set_yticks(at, [", ".join(name) for name in table.select("run", "measure").rows()])
+        axes.set_ylim(len(table) - 0.4, -0.6)
+        axes.set_xlabel(f"difference from {table['baseline'][0]}\n({bars})")
     return figure
 
 
