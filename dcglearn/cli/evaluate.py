@@ -20,8 +20,11 @@ from dcglearn.cli.options import (
     option,
     output_option,
     output_to,
+    say,
+    write_figure,
+    write_results,
+    write_text,
 )
-from dcglearn.cli.outputs import say, write_figure, write_results, write_text
 from dcglearn.foundation.finding import FORMS, Finding
 from dcglearn.foundation.plain_text import spreadsheet
 from dcglearn.foundation.validation import Fields, InputError, suffix_among

@@ -29,8 +29,11 @@ from dcglearn.cli.options import (
     option,
     output_option,
     output_to,
+    save,
+    say,
+    write_figure,
+    write_log,
 )
-from dcglearn.cli.outputs import save, say, write_figure, write_log
 from dcglearn.foundation.plain_text import left_out, number_of, one_line
 from dcglearn.foundation.sources import WRITTEN, expand_paths, read_bytes
 from dcglearn.foundation.validation import Fields, InputError

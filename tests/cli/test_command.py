@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from dcglearn.cli.commands import COMMANDS, app
-from dcglearn.cli.outputs import OUTPUTS
+from dcglearn.cli.options import OUTPUTS
 from dcglearn.metrics.dcg import DCG
 
 NAMES = [command.__name__ for commands in COMMANDS.values() for command in commands]
