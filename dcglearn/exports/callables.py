@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.evaluation.run_values import evaluate
-from dcglearn.exports.programs import carried
+from dcglearn.exports.targets import carried
 from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, one_of
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.descent import descent
