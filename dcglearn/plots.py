@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dcglearn.coherence.order_of_systems import SystemOrder
     from dcglearn.coherence.verdict import Coherence, Witness
     from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
@@ -41,7 +40,6 @@ __all__ = [
     "plot_curves",
     "plot_weights",
     "save_figure",
-    "slope_figure",
     "witness_figure",
 ]  # fmt: skip
 
@@ -213,40 +211,6 @@ def _draw_witness(
         fontsize=9,
     )
     axes.set_xlabel("position")
-
-
-def slope_figure(order: SystemOrder) -> Figure:
-    """Return a slope chart of systems' ranks by metric; swaps beyond chance are in colour."""
-    # systems of a swap beyond chance
-    coloured = {name for swap in order.swaps if swap.beyond_chance for name in swap.systems}
-
-    evaluation, ranks = order.evaluation, order.ranks
-    n, columns = len(evaluation.runs), np.arange(len(evaluation.metrics))
-    with printed(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8)) as figure:
-        axes = figure.subplots()
-
-        # a line for each system, named at both ends
-        for name, row in zip(evaluation.runs, ranks, strict=True):
-            colour, width = (LINE_STYLES[1]["color"], 1.6) if name in coloured else ("0.45", 0.9)
-            axes.plot(columns, row, marker="o", markersize=2.5, color=colour, lw=width)
-            axes.text(-0.06, row[0], name, ha="right", va="center", fontsize=6.5)
-            axes.text(columns[-1] + 0.06, row[-1], name, ha="left", va="center", fontsize=6.5)
-
-        # metrics above, and room for the names
-        axes.set_xticks(columns, evaluation.metrics)
-        axes.set_xlim(-0.9, columns[-1] + 0.9)
-        axes.set_ylim(n + 0.7, 0.3)
-        axes.set_yticks([])
-
-        # no frame; a note on colours
-        axes.spines[:].set_visible(False)
-        axes.grid(visible=False)
-        axes.xaxis.tick_top()
-        note = "every crossing may be chance"
-        if coloured:
-            note = "in colour: systems whose order changes beyond chance"
-        axes.set_xlabel(f"rank, best at the top ({note})")
-    return figure
 
 
 def forest_figure(comparison: SystemComparison) -> Figure:
