@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dcglearn.coherence.verdict import Coherence, Witness
+    from dcglearn.coherence.verdict import Coherence
     from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metrics.dcg import DCG
@@ -176,41 +176,37 @@ def witness_figure(coherence: Coherence) -> Figure:
     if not drawn:
         raise InputError("there is no disagreement to draw")
 
-    # one panel for each direction
+    # one panel for each direction: grades as colours, and as numbers where there is room
+    best = coherence.rankings.n_grades - 1
     with printed(7.0, 1.9 * len(drawn)) as figure:
         panels = figure.subplots(len(drawn), 1, squeeze=False)[:, 0]
-        for axes, (*names, witness, regret) in zip(panels, drawn, strict=True):
-            _draw_witness(axes, names, witness, regret, coherence.rankings.n_grades)
+        for axes, (first, second, witness, regret) in zip(panels, drawn, strict=True):
+            lists, depth = witness.lists, witness.lists.shape[1]
+            axes.imshow(lists, cmap="cividis", vmin=0, vmax=best, aspect="auto")
+            for (row, column), grade in np.ndenumerate(lists if depth <= 30 else lists[:0]):
+                color = "white" if grade < best / 2 else "black"
+                axes.text(column, row, str(grade), ha="center", va="center", color=color)
+
+            # who prefers each, and its values
+            sides = zip((first, second), witness.first, witness.second, strict=True)
+            texts = [
+                f"preferred by {name}\n{first}: {value:.4g}\n{second}: {other:.4g}"
+                for name, value, other in sides
+            ]
+            axes.set_yticks([0, 1], texts)
+            ticks = _ticks(depth)
+            axes.set_xticks(ticks - 1, [str(tick) for tick in ticks])
+
+            # no frame around the grades
+            axes.tick_params(length=0)
+            axes.spines[:].set_visible(False)
+            axes.grid(visible=False)
+            would = (
+                f"{first} prefers the upper ranking; {second} would lose {regret:.1%} of its range"
+            )
+            axes.set_title(would, fontsize=9)
+            axes.set_xlabel("position")
     return figure
-
-
-def _draw_witness(
-    axes: Axes, names: Sequence[str], witness: Witness, regret: float, n_grades: int
-) -> None:
-    # grades as colours, and as numbers where there is room
-    lists, depth = witness.lists, witness.lists.shape[1]
-    axes.imshow(lists, cmap="cividis", vmin=0, vmax=n_grades - 1, aspect="auto")
-    if depth <= 30:
-        for (row, column), grade in np.ndenumerate(lists):
-            color = "white" if grade < (n_grades - 1) / 2 else "black"
-            axes.text(column, row, str(grade), ha="center", va="center", color=color)
-
-    # who prefers each, and its values
-    worths = list(zip(names, (witness.first, witness.second), strict=True))
-    values = ["\n".join(f"{name}: {two[side]:.4g}" for name, two in worths) for side in (0, 1)]
-    axes.set_yticks([0, 1], [f"preferred by {x}\n{y}" for x, y in zip(names, values, strict=True)])
-    ticks = _ticks(depth)
-    axes.set_xticks(ticks - 1, [str(tick) for tick in ticks])
-
-    # no frame around the grades
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    axes.grid(visible=False)
-    axes.set_title(
-        f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.1%} of its range",
-        fontsize=9,
-    )
-    axes.set_xlabel("position")
 
 
 def forest_figure(comparison: SystemComparison) -> Figure:
