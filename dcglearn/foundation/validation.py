@@ -57,9 +57,6 @@ UNKNOWN, EMPTY = -1, -2
 LARGEST = 1e15
 """Largest weight, strength or margin of a pair: a double cannot add larger and small ones."""
 
-TABLE_CELLS = 1 << 17
-"""Most cells of a table of queries by documents that is filled at a time."""
-
 MOST_ECHOED = 80
 """Most characters of a refused value in a message."""
 
@@ -294,15 +291,6 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
             "together: sort the rows, order = np.argsort(qid, kind='stable')"
         )
     return np.append(starts, n).astype(np.int64), names.copy()
-
-
-def similar_sizes(sizes: Integers) -> Iterator[Integers]:
-    """Yield queries of similar size, the largest first, whose table has `TABLE_CELLS` or a row."""
-    order = np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]
-    while len(order):
-        rows = max(TABLE_CELLS // int(sizes[order[-1]]), 1)
-        yield order[-rows:]
-        order = order[:-rows]
 
 
 def whole_number(

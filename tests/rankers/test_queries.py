@@ -76,7 +76,7 @@ class TestEvaluation:
         scores = np.random.default_rng(0).normal(size=queries.shape[0])
         dcg = DCG.standard(3, 10)
         whole = queries.evaluate(scores, dcg)
-        monkeypatch.setattr("dcglearn.foundation.validation.TABLE_CELLS", 100)
+        monkeypatch.setattr("dcglearn.evaluation.kernel.TABLE_CELLS", 100)
         assert np.allclose(queries.evaluate(scores, dcg), whole, atol=1e-14, rtol=0)
 
     def test_ties(self):
