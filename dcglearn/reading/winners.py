@@ -115,7 +115,7 @@ def winners_of(
     # names of the systems of a row
     by_name = pl.repeat(False, len(texts), eager=True)
     if len(systems) == 2:
-        is_a, is_b = (text(system) == texts for system in systems)
+        is_a, is_b = (names == texts for names in systems)
         by_name = (is_a != is_b) & ~lower.is_in([*own, ""])
         codes = codes.zip_with(~by_name, is_b.cast(pl.Int8))
 
