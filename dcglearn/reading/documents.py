@@ -28,7 +28,7 @@ MISSING = (*NO_GRADE, "nan", "none")
 ALONE = re.compile(rb'(?m)^("[^"\n]*"|[^",;\r\n]+)[,;]*(?=\r?$)')
 """A line with one cell that is not blank, the first."""
 
-USUAL = {"q0", "iteration", "iter", "query", "querytext", "docid"}
+USUAL = {"q0", "iteration", "iter", "querytext", "docid"}
 """Plain names of columns that stand beside those that are read in TREC's files and PyTerrier."""
 
 
@@ -195,7 +195,9 @@ def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
     """Return the columns of a table by role, names as text; warn of those that are not used."""
     with errors_in(table.name):
         found = _found(table.frame, contract, own)
-    others = [one for one in unused(table.frame.columns, found) if plain(one) not in USUAL]
+    # one that has the name of a role is not used since the user has chosen another
+    usual = USUAL | contract.keys()
+    others = [one for one in unused(table.frame.columns, found) if plain(one) not in usual]
     if others:
         warnings.warn(f"{table.name}: columns that are not used: {listed(others)}", stacklevel=2)
 
