@@ -16,7 +16,7 @@ from dcglearn.foundation.inputs import expand_paths, is_path, keys_once
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import InputError, errors_in, listed, one_of
 from dcglearn.reading.columns import OwnNames, find, unused
-from dcglearn.reading.contract import JUDGED, Contract, Found, plain
+from dcglearn.reading.contract import JUDGED, Contract, plain
 from dcglearn.reading.scale import BAD, COMMAS, NO_GRADE, Scale
 from dcglearn.reading.tables import Refusals, Table, joined, table_of, table_of_bytes
 from dcglearn.reading.texts import text, twins
@@ -43,10 +43,10 @@ def judged_documents(
     own, levels = columns or {}, Scale.of(scale, n_grades)
     sources = [("judgements", judgements)]
     if is_path(judgements):
-        sources = [opened(path, JUDGED, own) for path in expand_paths(judgements)]
-    tables = [_graded(name, documents_of(name, one, JUDGED, own), levels) for name, one in sources]
-    name = sources[0][0] if len(sources) == 1 else f"{len(sources):,} files"
+        sources = [opened(path, JUDGED) for path in expand_paths(judgements)]
+    tables = [_graded(documents_of(name, one, JUDGED, own), levels) for name, one in sources]
     table = joined(tables)
+    name = table.name if len(tables) == 1 else f"{len(tables):,} files"
     warn_of_twins(name, table.frame["query"])
 
     # no grade is a slip, unless the scale names it
@@ -56,7 +56,7 @@ def judged_documents(
     return name, frame, levels.names
 
 
-def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
+def opened(path: str, contract: Contract) -> tuple[str, Any]:
     """Return the name of a file, and the table or the dictionary by query that it holds."""
     judged = contract is JUDGED
     name, data = content(path, "one judgement a line" if judged else "one document a line")
@@ -64,10 +64,7 @@ def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
         _check_text(name, data)
         table = lines_of(name, data, judged=judged)
         if table is not None:
-            with errors_in(name):
-                found = _found(table.frame, contract, own)
-            cells = table.frame.select(pl.col(its[0]).alias(role) for role, its in found.items())
-            return name, replace(table, frame=cells)
+            return name, table
 
         # Python writes NaN, which JSON does not know
         if data.lstrip()[:1] == b"{":
@@ -80,19 +77,44 @@ def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
     header = data.partition(b"\n")[0].decode(errors="replace")
     if judged and plain(header) == "querydocidrating":
         data = ALONE.sub(b"", data)
-    return name, _by_role(table_of_bytes(name, data), contract, own)
+    return name, table_of_bytes(name, data)
 
 
 def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Table:
-    """Return the documents in a frame, in records, or in a dictionary by query."""
-    if isinstance(value, Table):
-        return value
+    """Return the documents in a table, or in a dictionary by query, as columns by role.
+
+    Names are texts, and numbers as they are; a warning names columns that are not used.
+    """
+    number = "grade" if contract is JUDGED else "score"
     with errors_in(name):
-        if isinstance(value, Mapping):
-            value = _of_dictionary(value, "grade" if contract is JUDGED else "score")
-        table = table_of(value)
-    places = table.places.with_columns(file=pl.lit(name))
-    return _by_role(Table(table.frame, places), contract, own)
+        table = table_of(_of_dictionary(value, number) if isinstance(value, Mapping) else value)
+        table = replace(table, places=table.places.with_columns(file=pl.lit(name)))
+        names = table.frame.columns
+
+        # where the columns are; BEIR's judgements have scores
+        if contract is JUDGED and {*map(plain, names)} >= {"corpusid", "score"}:
+            contract = {**JUDGED, "grade": replace(JUDGED["grade"], names="score")}
+        found = find(names, contract, own)
+        if not {"grade", "score", "rank"} & found.keys():
+            raise InputError(
+                f"no {number!r} ({contract[number].names}); found {listed(names)}; "
+                f"columns={{{number!r}: '...'}} names it; if the files are exchanged: {ORDER}"
+            )
+
+    # those that are not used; if one has the name of a role, the user has chosen another
+    usual = USUAL | contract.keys()
+    others = [one for one in unused(names, found) if plain(one) not in usual]
+    if others:
+        warnings.warn(f"{name}: columns that are not used: {listed(others)}", stacklevel=2)
+
+    # names as text
+    refusals, columns = Refusals(table), {}
+    for role, its in found.items():
+        cells = table.frame[its[0]]
+        is_name = contract[role].kind == "label"
+        columns[role] = _names(role, cells, refusals) if is_name else cells
+    refusals.check()
+    return replace(table, frame=pl.DataFrame(columns))
 
 
 def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl.Series:
@@ -191,47 +213,11 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
         ) from error
 
 
-def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
-    """Return the columns of a table by role, names as text; warn of those that are not used."""
-    with errors_in(table.name):
-        found = _found(table.frame, contract, own)
-    # one that has the name of a role is not used since the user has chosen another
-    usual = USUAL | contract.keys()
-    others = [one for one in unused(table.frame.columns, found) if plain(one) not in usual]
-    if others:
-        warnings.warn(f"{table.name}: columns that are not used: {listed(others)}", stacklevel=2)
-
-    # names as text, and numbers as they are
-    refusals, columns = Refusals(table), {}
-    for role, its in found.items():
-        cells = table.frame[its[0]]
-        is_name = contract[role].kind == "label"
-        columns[role] = _names(role, cells, refusals) if is_name else cells
-    refusals.check()
-    return replace(table, frame=pl.DataFrame(columns))
-
-
-def _found(frame: pl.DataFrame, contract: Contract, own: OwnNames) -> Found:
-    """Return the columns of a table by role; raise InputError if none is of numbers."""
-    names, judged = frame.columns, contract is JUDGED
-    if judged and {*map(plain, names)} >= {"corpusid", "score"}:  # as BEIR writes it
-        contract = {**JUDGED, "grade": replace(JUDGED["grade"], names="score")}
-    found = find(names, contract, own)
-    if {"grade", "score", "rank"} & found.keys():
-        return found
-
-    role = "grade" if judged else "score"
-    raise InputError(
-        f"no {role!r} ({contract[role].names}); found {listed(names)}; columns={{{role!r}: '...'}} "
-        f"names it; if the files are exchanged: {ORDER}"
-    )
-
-
 def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
     """Return names as text, which every row has."""
     texts = text(cells)
     refusals.add(texts == "", f"{role} is missing")
-    if texts.str.contains(r"^[\[{]|[\n\r]").any():
+    if texts.str.contains_any(["[", "{", "\n", "\r"]).any():  # faster than the patterns
         has_lines = texts.str.contains(r"[\n\r]")
         refusals.add(has_lines, f"{role} holds a line end:", "is a quotation mark missing?", texts)
         is_list = texts.str.contains(r"^(\[(\]|[\[\{\"0-9-])|\{[\}\"])")
@@ -239,7 +225,7 @@ def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
     return texts
 
 
-def _graded(name: str, table: Table, levels: Scale) -> Table:
+def _graded(table: Table, levels: Scale) -> Table:
     """Return the documents that have a grade, a number or a place on a scale; warn of others."""
     refusals = Refusals(table)
     if levels.names is None:
@@ -266,12 +252,12 @@ def _graded(name: str, table: Table, levels: Scale) -> Table:
     frame = table.frame.select("query", "document", grade.clip(0.0).alias("grade"))
     missing = grade.is_null().arg_true().to_list()
     if len(missing) == len(frame):
-        raise InputError(f"{name} holds no grade; judge some documents first")
+        raise InputError(f"{table.name} holds no grade; judge some documents first")
     table = replace(table, frame=frame)
     if missing:
         warnings.warn(
-            f"{name}: no grade of {len(missing):,} of {len(frame):,} documents, which count as not "
-            f"judged; the first is in {table.place(missing[0])}",
+            f"{table.name}: no grade of {len(missing):,} of {len(frame):,} documents, which count "
+            f"as not judged; the first is in {table.place(missing[0])}",
             stacklevel=2,
         )
         table = table.without(missing)
@@ -328,7 +314,7 @@ def without_duplicates(
     return frame.unique(keys, keep=keep, maintain_order=True)
 
 
-def scored(name: str, table: Table) -> Table:
+def scored(table: Table) -> Table:
     """Return documents with scores, or with ranks in their place where no row has a score."""
     frame, refusals = table.frame, Refusals(table)
     score = numbers("score", table, refusals) if "score" in frame else None
@@ -339,12 +325,12 @@ def scored(name: str, table: Table) -> Table:
         refusals.check()
         frame = frame.with_columns(score=score)
         if "rank" in frame:
-            _check_ranks(name, frame)
+            _check_ranks(table.name, frame)
         return replace(table, frame=frame.drop("rank", strict=False))
 
     # ranks alone
     if "rank" not in frame:
-        raise InputError(f"{name} holds no score")
+        raise InputError(f"{table.name} holds no score")
     rank = numbers("rank", table, refusals)
     refusals.check()
     keys = [role for role in ("run", "query") if role in frame]

@@ -165,7 +165,7 @@ def _systems(
         yield name, source
     elif is_path(source):
         for path in expand_paths(source):
-            yield from _systems(*opened(path, RUN, own), own, duplicates)
+            yield from _systems(*opened(path, RUN), own, duplicates)
     elif isinstance(source, Mapping) and any(map(_is_system, source.values())):
         for label, system in source.items():
             its = [*_systems(str(label), system, own, duplicates)]
@@ -173,7 +173,7 @@ def _systems(
                 raise InputError(f"{label}: {len(its)} runs under one name; give one")
             yield name, replace(its[0][1], name=str(label))
     else:
-        table = scored(name, documents_of(name, source, RUN, own))
+        table = scored(documents_of(name, source, RUN, own))
         keys = [role for role in ("run", "query", "document") if role in table.frame]
         frame = without_duplicates(table, duplicates, keys)
 
