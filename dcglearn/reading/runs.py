@@ -47,19 +47,6 @@ class Run:
         return f"Run({self.name!r}, {number_of(len(self.frame), 'documents', ',')}, {queries})"
 
 
-def in_order(lines: PolarsFrame, ties: str = "docno-desc") -> PolarsFrame:
-    """Return lines of ``query``, ``score`` and ``document`` by query and rank, as in trec_eval.
-
-    Scores are compared as float32; equal ones keep their order unless `ties` is "docno-desc".
-    """
-    import polars as pl
-
-    keys = ["query", pl.col("score").cast(pl.Float32), "document"]
-    n_keys = 3 if ties == "docno-desc" else 2
-    falls = [False, True, True]
-    return lines.sort(keys[:n_keys], descending=falls[:n_keys], maintain_order=True)
-
-
 def read_runs(
     runs: RunsLike,
     *,
