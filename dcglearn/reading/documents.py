@@ -117,8 +117,8 @@ def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Ta
     return replace(table, frame=pl.DataFrame(columns))
 
 
-def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl.Series:
-    """Return the numbers of a column, null where they are missing."""
+def numbers(role: str, table: Table, remedy: str = "") -> pl.Series:
+    """Return the numbers of a column, null where they are missing; refuse other cells."""
     cells = table.frame[role]
     if cells.dtype.is_numeric():
         return cells.cast(pl.Float64).fill_nan(None)
@@ -128,7 +128,7 @@ def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl
         lower = lower.replace({"true": "1", "false": "0"})
     values = lower.cast(pl.Float64, strict=False).fill_nan(None)
     is_wrong = values.is_null() & ~lower.is_in(MISSING)
-    refusals.add(is_wrong, f"{role} is", f"write a number such as 0.5; {remedy}{COMMAS}", texts)
+    table.refuse(is_wrong, f"{role} is", f"write a number such as 0.5; {remedy}{COMMAS}", texts)
     return values
 
 
@@ -227,26 +227,22 @@ def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
 
 def _graded(table: Table, levels: Scale) -> Table:
     """Return the documents that have a grade, a number or a place on a scale; warn of others."""
-    refusals = Refusals(table)
     if levels.names is None:
         remedy = (
             "scale= (--scale Bad,Fair,Good) gives names of grades, worst first, and "
             "columns={'grade': '...'} another column; "
         )
-        grade = numbers("grade", table, refusals, remedy)
-
-        # numbers that are too large
-        refusals.add(grade.is_infinite().fill_null(False), "grade is", "", grade)
+        grade = numbers("grade", table, remedy)
+        table.refuse(grade.is_infinite().fill_null(False), "grade is", "", grade)
     else:
         texts = text(table.frame["grade"])
         codes = levels.codes(texts)
         first = texts[int((codes == BAD).argmax())]
-        refusals.add(codes == BAD, f"grade holds {levels.problem(first)}")
+        table.refuse(codes == BAD, f"grade holds {levels.problem(first)}")
 
         # numbers below 0 are worth nothing
         is_below = (texts.cast(pl.Float64, strict=False) < 0).fill_null(False)
         grade = pl.Series(codes, dtype=pl.Float64).replace(-1.0, None).set(is_below, 0.0)
-    refusals.check()
 
     # grades below 0 are worth nothing, and documents without a grade not judged
     frame = table.frame.select("query", "document", grade.clip(0.0).alias("grade"))
@@ -301,28 +297,24 @@ def without_duplicates(
 
     # the first of those that occur again
     if duplicates == "error":
-        refusals = Refusals(table)
         twice = frame.select(keys).is_duplicated()
         problem = "occurs more than once for its query: the document"
         remedy = (
             'in Python, duplicates="first" or "last" keeps one; or see the recipe '
             "'Grades of several raters'"
         )
-        refusals.add(twice, problem, remedy, frame["document"])
-        refusals.check()
+        table.refuse(twice, problem, remedy, frame["document"])
     keep: Any = duplicates
     return frame.unique(keys, keep=keep, maintain_order=True)
 
 
 def scored(table: Table) -> Table:
     """Return the documents of runs with scores, or with ranks where no row has a score."""
-    frame, refusals = table.frame, Refusals(table)
-    score = numbers("score", table, refusals) if "score" in frame else None
-    refusals.check()
+    frame = table.frame
+    score = numbers("score", table) if "score" in frame else None
     if score is not None and not score.is_null().all():
         remedy = "columns={'score': ''} takes the ranks" if "rank" in frame else ""
-        refusals.add(score.is_null(), "score is missing", remedy)
-        refusals.check()
+        table.refuse(score.is_null(), "score is missing", remedy)
         frame = frame.with_columns(score=score)
         if "rank" in frame:
             _check_ranks(table.name, frame)
@@ -331,13 +323,11 @@ def scored(table: Table) -> Table:
     # ranks alone
     if "rank" not in frame:
         raise InputError(f"{table.name} holds no score")
-    rank = numbers("rank", table, refusals)
-    refusals.check()
+    rank = numbers("rank", table)
     frame = frame.with_columns(score=-rank).drop("rank")
     is_shared = frame.select("run", "query", "score").is_duplicated() | rank.is_null()
     problem = "is missing, or occurs twice in the query, and there are no scores: the rank"
-    refusals.add(is_shared, problem, "", rank)
-    refusals.check()
+    table.refuse(is_shared, problem, "", rank)
     return replace(table, frame=frame)
 
 

@@ -12,7 +12,7 @@ from dcglearn.foundation.validation import InputError, PolarsFrame, known
 from dcglearn.reading.columns import find, names_given, role_called
 from dcglearn.reading.contract import DOCUMENT, LISTED
 from dcglearn.reading.judgements import read_judgements
-from dcglearn.reading.tables import Refusals, Table, table_of
+from dcglearn.reading.tables import Table, table_of
 from dcglearn.reading.texts import text
 from dcglearn.reading.values import lists_of_names
 
@@ -71,7 +71,7 @@ def from_long(
     frame = frame.with_columns(at=is_first.replace_strict([True, False], ["a", "b"]))
 
     # each judgement has two sides, positions without gaps, and one winner
-    place, refusals = pl.col("position"), Refusals(table)
+    place = pl.col("position")
     wrong = pl.any_horizontal(
         side.n_unique().over(keys) != 2,
         place - place.rank("ordinal").over(*keys, "at") != place.min().clip(0, 1) - 1,
@@ -79,8 +79,7 @@ def from_long(
     )
     problem = "a judgement needs two sides, each position once, from 1 or 0, and at most one winner"
     remedy = "keys= takes the columns that tell judgements apart"
-    refusals.add(frame.select(wrong).to_series(), problem, remedy)
-    refusals.check()
+    table.refuse(frame.select(wrong).to_series(), problem, remedy)
 
     # a row a judgement, with its lists and their systems
     frame = frame.sort("position", maintain_order=True)

@@ -68,6 +68,14 @@ class Table:
         number, file = self.places.row(row)
         return f"{file}, row {number:,}"
 
+    def refuse(
+        self, bad: Any, problem: str, remedy: str = "", values: pl.Series | None = None
+    ) -> None:
+        """Raise BadRowsError for the rows where `bad` holds; see `Refusals.add`."""
+        refusals = Refusals(self)
+        refusals.add(bad, problem, remedy, values)
+        refusals.check()
+
     def without(self, rows: Sequence[int]) -> Table:
         """Return the table without some rows, whose others keep their places."""
         stays = np.delete(np.arange(self.frame.height), rows)
