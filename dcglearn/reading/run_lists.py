@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dcglearn.foundation.validation import InputError, PolarsFrame, whole_number
-from dcglearn.reading.contract import JUDGEMENT, Contract, Role, plain
+from dcglearn.reading.contract import JUDGEMENT, LISTED, Contract, Role, plain
 from dcglearn.reading.runs import Run, RunsLike, read_runs
 
 LISTS: Contract = {
@@ -17,8 +17,8 @@ LISTS: Contract = {
 
 VERDICT: Contract = {
     **LISTS,
-    **{x: Role("label", JUDGEMENT[x].names, required=True) for x in ("query", "winner")},
-    "swapped": JUDGEMENT["swapped"],
+    "query": LISTED["query"],
+    **{role: JUDGEMENT[role] for role in ("winner", "swapped")},
 }
 """The columns of a verdict on two runs."""
 
