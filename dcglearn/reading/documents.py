@@ -166,10 +166,8 @@ def _of_json(name: str, data: bytes) -> Any:
     with errors_in(name):
         try:
             value = json.loads(data, object_pairs_hook=keys_once)
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, RecursionError):
             return None
-        except RecursionError as error:
-            raise InputError(f"not valid JSON ({error})") from error
 
     if "judgmentRatings" not in value:
         return value if all(isinstance(part, dict) for part in value.values()) else None

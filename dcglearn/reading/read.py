@@ -357,7 +357,7 @@ def judgements_of(
 
     # winners as lists
     swapped = values.get("swapped")
-    winner = frame[found["winner"][0]]
+    winner = text(frame[found["winner"][0]])
     roles = ("system_a", "system_b")
     systems = [text(frame[found[role][0]]) for role in roles if role in found]
     winners = winners_of(winner, systems, winner_words, refusals)
