@@ -259,7 +259,7 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
         except pl.exceptions.SchemaError:
             keys = [key for row in _objects(name, data) for key in row]
         frame = pl.read_ndjson(data, schema=dict.fromkeys(keys, pl.String))
-        n_cells = frame.height * frame.width - frame.null_count().sum_horizontal().item()
+        n_cells = sum(column.count() for column in frame)
         if n_cells == n_values:
             break
 

@@ -79,6 +79,7 @@ def tarred() -> bytes:
         (b'{"a": [1]}\n{"a": [1}\n', "line 2: not valid JSON"),
         (b'{"a": [1]}\n[1]\n', "line 2"),
         (b'[{"a": 1}, 2]', "row 2"),
+        (b"[{}]", "no row"),
         (b'[{"a": 1, "a": 2}]', "'a' occurs twice"),
         (zipped(), "zip"),
         (tarred(), "unpack it"),
