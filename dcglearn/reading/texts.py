@@ -1,8 +1,10 @@
-"""Cells as text, and names in several forms."""
+"""Cells as text, names in several forms, and texts as an array."""
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 BLANK = " \t\r\n"
 """Characters that do not count around a text."""
@@ -34,3 +36,12 @@ def twins(names: pl.Series) -> pl.Series:
         return distinct.clear()
     forms = distinct.str.normalize("NFKC").str.to_lowercase()
     return distinct.filter(forms.is_duplicated()).sort()
+
+
+def strings(texts: pl.Series) -> NDArray[np.str_]:
+    """Return texts as an array of numpy, by their distinct ones if these are few."""
+    distinct = texts.unique()
+    if 4 * len(distinct) > len(texts):
+        return np.array(texts.to_list())
+    number = texts.cast(pl.Enum(distinct)).to_physical().to_numpy()
+    return np.array(distinct.to_list())[number]
