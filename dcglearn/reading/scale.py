@@ -162,7 +162,15 @@ def grades_of(role: str, columns: list[pl.Series], scale: Scale, refusals: Refus
     # the length of each list, its grades, and words that are none
     sizes, parts, words = [], [], []
     for start in range(0, len(column), BLOCK):
-        lists = as_lists(column[start : start + BLOCK], mark)
+        block = column[start : start + BLOCK]
+        digits = _digits(block, mark)
+        if scale.takes_numbers and digits is not None and digits.max() <= scale.top:
+            sizes.append(np.full(len(digits), digits.shape[1]))
+            parts.append(digits.ravel())
+            continue
+
+        # lists whose cells are not all digits
+        lists = as_lists(block, mark)
         sizes.append(lists.list.len().fill_null(0).cast(pl.Int64).to_numpy())
         cells = lists.filter(lists.list.len() > 0).explode()
         parts.append(scale.codes(cells))
@@ -182,6 +190,19 @@ def grades_of(role: str, columns: list[pl.Series], scale: Scale, refusals: Refus
         problem = f"{role} holds {scale.problem(bad[0])}{seen}"
         refusals.add((grades == BAD).any(axis=1), problem)
     return grades
+
+
+def _digits(texts: pl.Series, mark: str) -> Grades | None:
+    """Return texts that all hold as many grades of one digit, shape (n, K); None for others.
+
+    This takes a tenth of the time of splitting them.
+    """
+    if texts.dtype != pl.String or texts.str.len_bytes().n_unique() != 1 or texts[0] in (None, ""):
+        return None
+    data = np.frombuffer(texts.str.join("")[0].encode(), np.uint8).reshape(len(texts), -1)
+    digits, marks = data[:, ::2] - ord("0"), data[:, 1::2]
+    is_plain = data.shape[1] % 2 and digits.max() <= 9 and (marks == ord(mark)).all()
+    return digits.astype(np.int8) if is_plain else None
 
 
 def _texts_of_positions(columns: list[pl.Series], refusals: Refusals) -> pl.Series:
