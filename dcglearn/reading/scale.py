@@ -26,7 +26,7 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.reading.tables import Refusals
-from dcglearn.reading.texts import BLANK, MISSING, text
+from dcglearn.reading.texts import BLANK, MISSING, by_text, text
 
 BAD = -99
 """Code of a cell that is no grade."""
@@ -97,16 +97,20 @@ class Scale:
         if not (cells.dtype.is_integer() or cells.dtype == pl.String):
             cells = text(cells)
 
-        # numbers count before names that are numbers
-        words = {"-2": EMPTY, "-1": UNKNOWN} | dict.fromkeys(NO_GRADE, UNKNOWN)
-        words |= {_key(name): grade for grade, name in enumerate(self.names or ())}
-        if self.takes_numbers:
-            words |= {str(number): number for number in range(EMPTY, self.top + 1)}
+        # whole numbers at once
+        end = self.top + 1 if self.takes_numbers else EMPTY
+        numbers = cells.cast(pl.Int16, strict=False)
+        codes = numbers.set(~numbers.is_between(EMPTY, end, "left"), None).cast(pl.Int8)
 
-        # each distinct cell once
-        distinct = cells.unique()
-        codes = [words.get(_key(cell), BAD) for cell in text(distinct)]
-        return cells.replace_strict(distinct, codes, return_dtype=pl.Int8).to_numpy()
+        # each other text once
+        others = codes.is_null()
+        if others.any():
+            words = {str(number): number for number in range(EMPTY, max(end, 0))}
+            words |= dict.fromkeys(NO_GRADE, UNKNOWN)
+            words |= {_key(name): grade for grade, name in enumerate(self.names or ())}
+            by_name = by_text(text(cells.filter(others)), lambda cell: words.get(_key(cell), BAD))
+            codes = codes.scatter(others.arg_true(), by_name)
+        return codes.to_numpy()
 
     def problem(self, cell: str) -> str:
         """Return what a text is that is no grade, and what to do."""

@@ -1,6 +1,9 @@
-"""Cells as text, names in several forms, and texts as an array."""
+"""Cells as text, and the meanings of texts, asked once for each distinct one."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -38,10 +41,10 @@ def twins(names: pl.Series) -> pl.Series:
     return distinct.filter(forms.is_duplicated()).sort()
 
 
-def strings(texts: pl.Series) -> NDArray[np.str_]:
-    """Return texts as an array of numpy, by their distinct ones if these are few."""
+def by_text(texts: pl.Series, meaning: Callable[[str], Any]) -> NDArray[Any]:
+    """Return the meaning of each text, asked once for each distinct one if these are few."""
     distinct = texts.unique()
     if 4 * len(distinct) > len(texts):
-        return np.array(texts.to_list())
+        return np.array([meaning(one) for one in texts.to_list()])
     number = texts.cast(pl.Enum(distinct)).to_physical().to_numpy()
-    return np.array(distinct.to_list())[number]
+    return np.array([meaning(one) for one in distinct])[number]

@@ -15,7 +15,7 @@ from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError, l
 from dcglearn.reading.contract import plain
 from dcglearn.reading.scale import COMMAS, separator
 from dcglearn.reading.tables import Refusals
-from dcglearn.reading.texts import BLANK, MISSING, strings, text, twins
+from dcglearn.reading.texts import BLANK, MISSING, by_text, text, twins
 
 EVERY_ROW = "every row has one, or no row (drop_nulls)"
 
@@ -55,7 +55,7 @@ def labels(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | N
     if len(alike):
         names = listed(map(repr, alike))
         refusals.remarks.append(f"{role}: names that differ in form alone count as two: {names}")
-    return strings(texts)
+    return by_text(texts, str)
 
 
 def names(role: str, column: pl.Series, refusals: Refusals) -> NDArray[Any] | None:
