@@ -307,7 +307,7 @@ def without_duplicates(
 
 
 def scored(table: Table) -> Table:
-    """Return the documents of runs with scores, or with ranks where no row has a score."""
+    """Return documents with scores, or with ranks in their place where no row has a score."""
     frame = table.frame
     score = numbers("score", table) if "score" in frame else None
     if score is not None and not score.is_null().all():
@@ -322,8 +322,9 @@ def scored(table: Table) -> Table:
     if "rank" not in frame:
         raise InputError(f"{table.name} holds no score")
     rank = numbers("rank", table)
+    keys = [role for role in ("run", "query") if role in frame]
     frame = frame.with_columns(score=-rank).drop("rank")
-    is_shared = frame.select("run", "query", "score").is_duplicated() | rank.is_null()
+    is_shared = frame.select(*keys, "score").is_duplicated() | rank.is_null()
     problem = "is missing, or occurs twice in the query, and there are no scores: the rank"
     table.refuse(is_shared, problem, "", rank)
     return replace(table, frame=frame)
@@ -340,10 +341,11 @@ def _check_ranks(name: str, frame: pl.DataFrame) -> None:
         return
 
     # on the first lines, then on all
+    keys = [role for role in ("run", "query") if role in frame]
     score, ranked = pl.col("score"), frame.with_columns(rank)
     is_worst = (score.get(pl.col("rank").arg_min()) == score.min()) & (score.n_unique() > 1)
     for lines in (ranked[:1000], ranked):
-        if not lines.group_by("run", "query").agg(is_worst=is_worst)["is_worst"].all():
+        if not lines.group_by(keys).agg(is_worst=is_worst)["is_worst"].all():
             return
     warnings.warn(
         f"{name}: the document of rank 1 has the lowest score in every query, and the highest "

@@ -145,8 +145,6 @@ def _systems(
     name: str, source: Any, own: OwnNames, duplicates: Duplicates
 ) -> Iterator[tuple[str, Run]]:
     """Yield the runs in a source, each with the name of its file."""
-    import polars as pl
-
     from dcglearn.reading.contract import RUN
     from dcglearn.reading.documents import documents_of, opened, scored, without_duplicates
 
@@ -162,14 +160,17 @@ def _systems(
                 raise InputError(f"{label}: {len(its)} runs under one name; give one")
             yield name, replace(its[0][1], name=str(label))
     else:
-        # a table of several runs, or one that has the name of its file
-        table = documents_of(name, source, RUN, own)
-        if "run" not in table.frame:
-            named = table.frame.with_columns(run=pl.lit(Path(name).name))
-            table = replace(table, frame=named)
-        frame = without_duplicates(scored(table), duplicates, ("run", "query", "document"))
-        for run in frame.partition_by("run", maintain_order=True):
-            yield name, Run(run.drop("run"), run["run"][0])
+        table = scored(documents_of(name, source, RUN, own))
+        keys = [role for role in ("run", "query", "document") if role in table.frame]
+        frame = without_duplicates(table, duplicates, keys)
+
+        # a table of several runs, or one
+        parts, has_names = [frame], "run" in keys
+        if has_names and (frame["run"] != frame["run"][0]).any():
+            parts = frame.partition_by("run", maintain_order=True)
+        for part in parts:
+            label = str(part["run"][0]) if has_names else Path(name).name
+            yield name, Run(part.drop("run", strict=False), label)
 
 
 def _is_system(value: Any) -> bool:
