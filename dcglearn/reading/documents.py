@@ -111,7 +111,7 @@ def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Ta
     refusals, columns = Refusals(table), {}
     for role, its in found.items():
         cells = table.frame[its[0]]
-        is_name = contract[role].kind == "label"
+        is_name = contract[role].kind == "label" and not table.words
         columns[role] = _names(role, cells, refusals) if is_name else cells
     refusals.check()
     return replace(table, frame=pl.DataFrame(columns))

@@ -48,10 +48,14 @@ YOURSELF = (
 
 @dataclass(frozen=True)
 class Table:
-    """A data frame, and the place of each of its rows: its `file`, and its `row` there from 1."""
+    """A data frame, and the place of each of its rows: its `file`, and its `row` there from 1.
+
+    A table of `words` has a text without blanks in each cell of a column of texts.
+    """
 
     frame: pl.DataFrame
     places: pl.DataFrame
+    words: bool = False
 
     @classmethod
     def of(cls, frame: pl.DataFrame, name: str, rows: Indices) -> Table:
