@@ -169,10 +169,12 @@ def write_frame(frame: pl.DataFrame, path: PathLike) -> None:
 
 def without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
     """Return a table without rows that are blank, as below the table of a spreadsheet."""
+    rows = np.arange(frame.height)
     strings = pl.selectors.string()
     blank = [(strings.str.strip_chars() == "").fill_null(True), (~strings).is_null()]
-    rows = np.flatnonzero(~frame.select(pl.all_horizontal(*blank)).to_series())
-    if len(rows) < frame.height:
+    first = frame.select(frame.columns[:1]).select(pl.any_horizontal(*blank))
+    if frame.width and first.to_series().any():
+        rows = np.flatnonzero(~frame.select(pl.all_horizontal(*blank)).to_series())
         frame = frame[rows]
     if frame.is_empty():
         raise InputError(f"{name} has no row below a header; if it is elsewhere, {YOURSELF}")
