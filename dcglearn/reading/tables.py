@@ -39,6 +39,9 @@ LONE_SURROGATE = re.compile(
 )
 """Half a character in an escape of JSON, which polars reads as another one."""
 
+NESTED_TEXT = re.compile(rb':\s*[\[{]\s*["{\[]')
+"""Where a list or an object of JSON begins that may hold texts."""
+
 _LOG = logging.getLogger(__name__)
 
 YOURSELF = (
@@ -256,6 +259,10 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     if (b"\\ud" in data or b"\\uD" in data) and LONE_SURROGATE.search(data):
         raise InputError(f"{name}: half a character, such as \\ud800, is no text; write it whole")
 
+    # polars loses backslashes in texts within lists and objects
+    if b"\\" in data and NESTED_TEXT.search(data):
+        data = b"\n".join(map(_plain_line, _objects(name, data)))
+
     # the keys of the first lines, or of all where some line has others
     n_values = data.count(b'":') - data.count(b'":null') - data.count(b'": null')
     n_cells = 0
@@ -273,6 +280,12 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     if n_values > n_cells:
         list(_objects(name, data))
     return frame
+
+
+def _plain_line(row: Fields) -> bytes:
+    """Return an object as a line of JSON in which lists and objects are texts."""
+    texts = {key: json.dumps(x) for key, x in row.items() if isinstance(x, dict | list)}
+    return json.dumps(row | texts).encode()
 
 
 def _objects(name: str, data: bytes) -> Iterator[Fields]:
