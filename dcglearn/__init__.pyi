@@ -15,8 +15,8 @@ from dcglearn.audits.audit import audit as audit
 from dcglearn.coherence.disagreements import disagreement as disagreement
 from dcglearn.coherence.order_of_systems import system_order as system_order
 from dcglearn.coherence.verdict import coherence as _coherence
-from dcglearn.estimators.dcg_learner import DCGLearner as DCGLearner
-from dcglearn.estimators.utility_learner import UtilityLearner as UtilityLearner
+from dcglearn.estimators.learners import DCGLearner as DCGLearner
+from dcglearn.estimators.learners import UtilityLearner as UtilityLearner
 from dcglearn.evaluation.arrays import evaluate_arrays as evaluate_arrays
 from dcglearn.evaluation.run_values import evaluate as evaluate
 from dcglearn.evaluation.system_tests import compare_systems as compare_systems

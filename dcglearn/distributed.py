@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dcglearn.foundation.inputs import expand_paths, is_path
+from dcglearn.foundation.sources import expand_paths, is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit_qp import fit_pairs, qp_part
 from dcglearn.learning.options import QPOptions
@@ -92,7 +92,6 @@ class DaskPairs:
 
     client: Any
     parts: Any
-    depth: int = 0
     facts: Any = None
 
     def each(self, function: Any, *columns: Any) -> Any:
@@ -108,7 +107,7 @@ class DaskPairs:
         sums = self.each(function)
         while len(sums) > 1:
             eights = [sums[i : i + 8] for i in range(0, len(sums), 8)]
-            sums = self.client.map(partial(reduce, add), eights, pure=False)
+            sums = [self.client.submit(reduce, add, eight, pure=False) for eight in eights]
         return sums[0].result()
 
     @cached_property
@@ -180,7 +179,7 @@ class DaskLog:
         # the QP
         if isinstance(options, QPOptions):
             parts = used.mapped(partial(qp_part, options=options))
-            pairs: Any = replace(parts.mapped(itemgetter(0)), depth=empty.depth)
+            pairs: Any = parts.mapped(itemgetter(0))
             return fit_pairs(pairs, parts.total(itemgetter(1)), dropped, visible, options)
 
         # gains and discounts, of few pairs in memory: that takes hundreds of sums

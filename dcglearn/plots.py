@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dcglearn.coherence.disagreements import DisagreementMatrix
-    from dcglearn.coherence.order_of_systems import SystemOrder
-    from dcglearn.coherence.verdict import Coherence, Witness
-    from dcglearn.evaluation.rank_intervals import Ranks
+    from dcglearn.coherence.verdict import Coherence
     from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metrics.dcg import DCG
@@ -38,14 +35,11 @@ __all__ = [
     "PRINT_STYLE",
     "banded_figure",
     "dcg_figure",
-    "disagreement_figure",
     "forest_figure",
     "learned_figure",
     "plot_curves",
     "plot_weights",
-    "ranks_figure",
     "save_figure",
-    "slope_figure",
     "witness_figure",
 ]  # fmt: skip
 
@@ -116,15 +110,11 @@ def dcg_figure(dcgs: Any) -> Figure:
 
     Raises InputError if there is no DCG to draw, or something has none.
     """
-    dcgs = _by_name(dcgs)
-    if not dcgs:
-        raise InputError("no DCG to draw")
-
     # gains at the left, discounts at the right
     with printed(7.0, 3.0) as figure:
         left, right = figure.subplots(1, 2)
         plot_curves(dcgs, left, right)
-        if len(dcgs) > 1:
+        if len(left.lines) > 1:
             left.legend()
     return figure
 
@@ -186,169 +176,75 @@ def witness_figure(coherence: Coherence) -> Figure:
     if not drawn:
         raise InputError("there is no disagreement to draw")
 
-    # one panel for each direction
+    # one panel for each direction: grades as colours, and as numbers where there is room
+    best = coherence.rankings.n_grades - 1
     with printed(7.0, 1.9 * len(drawn)) as figure:
         panels = figure.subplots(len(drawn), 1, squeeze=False)[:, 0]
-        for axes, (*names, witness, regret) in zip(panels, drawn, strict=True):
-            _draw_witness(axes, names, witness, regret, coherence.rankings.n_grades)
-    return figure
+        for axes, (first, second, witness, regret) in zip(panels, drawn, strict=True):
+            lists, depth = witness.lists, witness.lists.shape[1]
+            axes.imshow(lists, cmap="cividis", vmin=0, vmax=best, aspect="auto")
+            for (row, column), grade in np.ndenumerate(lists if depth <= 30 else lists[:0]):
+                color = "white" if grade < best / 2 else "black"
+                axes.text(column, row, str(grade), ha="center", va="center", color=color)
 
+            # who prefers each, and its values
+            sides = zip((first, second), witness.first, witness.second, strict=True)
+            texts = [
+                f"preferred by {name}\n{first}: {value:.4g}\n{second}: {other:.4g}"
+                for name, value, other in sides
+            ]
+            axes.set_yticks([0, 1], texts)
+            ticks = _ticks(depth)
+            axes.set_xticks(ticks - 1, [str(tick) for tick in ticks])
 
-def _draw_witness(
-    axes: Axes, names: Sequence[str], witness: Witness, regret: float, n_grades: int
-) -> None:
-    # grades as colours, and as numbers where there is room
-    lists, depth = witness.lists, witness.lists.shape[1]
-    axes.imshow(lists, cmap="cividis", vmin=0, vmax=n_grades - 1, aspect="auto")
-    if depth <= 30:
-        for (row, column), grade in np.ndenumerate(lists):
-            color = "white" if grade < (n_grades - 1) / 2 else "black"
-            axes.text(column, row, str(grade), ha="center", va="center", color=color)
-
-    # who prefers each, and its values
-    worths = list(zip(names, (witness.first, witness.second), strict=True))
-    values = ["\n".join(f"{name}: {two[side]:.4g}" for name, two in worths) for side in (0, 1)]
-    axes.set_yticks([0, 1], [f"preferred by {x}\n{y}" for x, y in zip(names, values, strict=True)])
-    ticks = _ticks(depth)
-    axes.set_xticks(ticks - 1, [str(tick) for tick in ticks])
-
-    # no frame around the grades
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    axes.grid(visible=False)
-    axes.set_title(
-        f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.1%} of its range",
-        fontsize=9,
-    )
-    axes.set_xlabel("position")
-
-
-def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
-    """Return a heat map of how often metrics disagree, those that agree most side by side."""
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    condensed = squareform(matrix.share, checks=False)
-    order = leaves_list(linkage(condensed, "average", optimal_ordering=True))
-
-    # a square for every two
-    n, names = len(matrix.names), [matrix.names[i] for i in order]
-    size = max(3.5, 0.19 * n + 2.2)
-    with printed(size + 0.8, size) as figure:
-        axes = figure.subplots()
-        shares = matrix.share[np.ix_(order, order)]
-        image = axes.imshow(shares, cmap="cividis", vmin=0, aspect="auto")
-
-        # metrics by name, and what the colours mean
-        axes.set_xticks(range(n), names, rotation=90, fontsize=7)
-        axes.set_yticks(range(n), names, fontsize=7)
-        axes.grid(visible=False)
-        figure.colorbar(image, ax=axes, label="share of pairs ordered differently", pad=0.02)
-    return figure
-
-
-def slope_figure(order: SystemOrder) -> Figure:
-    """Return a slope chart of systems' ranks by metric; swaps beyond chance are in colour."""
-    # systems of a swap beyond chance
-    coloured = {name for swap in order.swaps if swap.beyond_chance for name in swap.systems}
-
-    evaluation, ranks = order.evaluation, order.ranks
-    n, columns = len(evaluation.runs), np.arange(len(evaluation.metrics))
-    with printed(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8)) as figure:
-        axes = figure.subplots()
-
-        # a line for each system, named at both ends
-        for name, row in zip(evaluation.runs, ranks, strict=True):
-            colour, width = (LINE_STYLES[1]["color"], 1.6) if name in coloured else ("0.45", 0.9)
-            axes.plot(columns, row, marker="o", markersize=2.5, color=colour, lw=width)
-            axes.text(-0.06, row[0], name, ha="right", va="center", fontsize=6.5)
-            axes.text(columns[-1] + 0.06, row[-1], name, ha="left", va="center", fontsize=6.5)
-
-        # metrics above, and room for the names
-        axes.set_xticks(columns, evaluation.metrics)
-        axes.set_xlim(-0.9, columns[-1] + 0.9)
-        axes.set_ylim(n + 0.7, 0.3)
-        axes.set_yticks([])
-
-        # no frame; a note on colours
-        axes.spines[:].set_visible(False)
-        axes.grid(visible=False)
-        axes.xaxis.tick_top()
-        note = "every crossing may be chance"
-        if coloured:
-            note = "in colour: systems whose order changes beyond chance"
-        axes.set_xlabel(f"rank, best at the top ({note})")
+            # no frame around the grades
+            axes.tick_params(length=0)
+            axes.spines[:].set_visible(False)
+            axes.grid(visible=False)
+            would = (
+                f"{first} prefers the upper ranking; {second} would lose {regret:.1%} of its range"
+            )
+            axes.set_title(would, fontsize=9)
+            axes.set_xlabel("position")
     return figure
 
 
 def forest_figure(comparison: SystemComparison) -> Figure:
-    """Return a forest plot of differences from the baseline, with intervals, by metric."""
+    """Return dots with intervals: differences from the baseline, a row for each run and metric.
+
+    Dotted bars below them are what judging all documents could make of the differences.
+    """
     table = comparison.table
-    runs, measures = list(dict.fromkeys(table["run"])), list(dict.fromkeys(table["measure"]))
-    height = max(2.2, 0.16 * len(table) + 0.25 * len(runs) + 0.9)
-    with printed(6.0, height) as figure:
+    at = np.arange(len(table))
+    middle, low, high = (table[name].to_numpy() for name in ("difference", "low", "high"))
+    with printed(7.0, max(2.2, 0.22 * len(table) + 1.1)) as figure:
         axes = figure.subplots()
 
-        # the measures of a run side by side
-        for m, (style, measure) in enumerate(zip(cycle(_LINES), measures, strict=False)):
-            part = table.filter(measure=measure)
-            shift = 0.8 * ((m + 0.5) / len(measures) - 0.5)
-            at = np.array([runs.index(run) for run in part["run"]]) + shift
-            ends = (part[name].to_numpy() for name in ("difference", "low", "high"))
-            _plot_intervals(axes, at, *ends, **style, label=measure)
-
-            # below them, what judging all documents could make of the difference
-            if "least" in table.columns:
-                under = at + 0.25 / len(measures)
-                axes.hlines(
-                    under, part["least"], part["most"], color=style["color"], ls=":", lw=1.5
-                )
-
-        # runs by name, and what they are compared with
-        axes.axvline(0.0, color="0.4", lw=0.8)
-        _name_rows(axes, runs)
+        # dots with intervals, and their bounds
+        ends = np.maximum([middle - low, high - middle], 0.0)
+        axes.errorbar(middle, at, xerr=ends, fmt="o", markersize=4, elinewidth=1.2, capsize=2)
         bars = f"{percent(comparison.level)} interval"
         if "least" in table.columns:
+            axes.hlines(at + 0.25, table["least"], table["most"], color=_COLOR, ls=":", lw=1.5)
             bars += "; dotted: any grades of the unjudged"
-        axes.set_xlabel(f"difference from {table['baseline'][0]} ({bars})")
-        if len(measures) > 1:
-            named = axes.get_legend_handles_labels()
-            figure.legend(*named, loc="outside upper center", ncols=min(len(measures), 3))
+
+        # rows by name, from top to bottom, and what runs are compared with
+        axes.axvline(0.0, color="0.4", lw=0.8)
+        axes.set_yticks(at, [", ".join(name) for name in table.select("run", "measure").rows()])
+        axes.set_ylim(len(table) - 0.4, -0.6)
+        axes.set_xlabel(f"difference from {table['baseline'][0]}\n({bars})")
     return figure
-
-
-def ranks_figure(ranks: Ranks) -> Figure:
-    """Return a figure of the ranks that a comparison leaves open, a panel for each metric."""
-    parts = ranks.table.partition_by("measure", maintain_order=True)
-    with printed(1.6 + 2.6 * len(parts), max(1.8, 0.18 * len(parts[0]) + 0.9)) as figure:
-        for axes, part in zip(figure.subplots(1, len(parts), squeeze=False)[0], parts, strict=True):
-            columns = (part[name].to_numpy() for name in ("rank", "best_rank", "worst_rank"))
-            _plot_intervals(axes, np.arange(float(len(part))), *columns, **_LINES[0])
-            _name_rows(axes, part["run"].to_list())
-            axes.set_xticks(_ticks(len(part)))
-            axes.set_xlabel(f"rank ({percent(ranks.level)} intervals)")
-            axes.set_title(part["measure"][0])
-    return figure
-
-
-def _plot_intervals(
-    axes: Axes, at: Floats, middle: Floats, low: Floats, high: Floats, **style: Any
-) -> None:
-    """Draw points with their intervals from left to right, one at each height."""
-    ends = np.maximum([middle - low, high - middle], 0.0)
-    axes.errorbar(middle, at, xerr=ends, elinewidth=1.2, capsize=2, **{**style, "linestyle": ""})
-
-
-def _name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a panel from top to bottom, with some room above the first."""
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
 
 
 def _by_name(metrics: Any) -> dict[Any, DCG]:
-    """Return DCGs by name; words have the others' scale and depth, a learner is `learned`."""
+    """Return DCGs by name; words have the others' scale and depth, a learner is `learned`.
+
+    Raise InputError if there is none, or something has none.
+    """
     # learners and objects
     named = {"learned": metrics} if hasattr(metrics, "fit") else labelled(metrics)
+    if not named:
+        raise InputError("no DCG to draw")
     drawn: Fields = {}
     for name, metric in named.items():
         drawn[name] = metric if isinstance(metric, (str, os.PathLike)) else _dcg_of(metric)

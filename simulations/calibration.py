@@ -245,10 +245,11 @@ CHECKS = {
         (100, 200, 500),
         40,
         WEIGHTED,
+        fresh=94,
     ),
     # more logs of the cell where a first run rejected most often
     "unequal weights, again": Check(
-        logs.unequal_weights, ("D1 or D2",), ("1 to 5",), (200,), 160, WEIGHTED, fresh=1
+        logs.unequal_weights, ("D1 or D2",), ("1 to 5",), (200,), 160, WEIGHTED, fresh=95
     ),
     "upside down": Check(
         partial(logs.upside_down, kinds=("honest", "reversed")),
@@ -281,20 +282,27 @@ CHECKS = {
     ),
     "lead on held-out pairs": Check(logs.held_out_pairs, ("D1",), WRONG_10, (150,), 400, INTERVAL),
     "lead by raters": Check(logs.held_out_raters, ("D1",), ("tastes",), UNITS, 400, INTERVAL),
-    "graders": Check(
-        logs.graders,
-        ("users who average",),
-        ("thumbs",),
-        (10, 50),
-        1000,
-        [
-            Promise("shares", "90% intervals cover: share of a grader", 0.88, 0.92, outcomes=5),
-            Promise("differences", "90% intervals cover: differences", 0.88, 0.92, outcomes=10),
-            Promise("worse", "a grader who is as good is called worse", level=0.05),
-            Promise("first", "the clean grader has the largest share", 0.8, where={"n": 50}),
-        ],
-        fresh=93,
-    ),
+    **{
+        name: Check(
+            logs.graders,
+            ("users who average",),
+            ("thumbs",),
+            sizes,
+            repeats,
+            [
+                Promise("shares", f"{COVERED}: share of a grader", 0.88, 0.92, outcomes=5),
+                Promise("differences", f"{COVERED}: differences", 0.88, 0.92, outcomes=10),
+                Promise("worse", "a grader who is as good is called worse", level=0.05),
+                Promise("first", "the clean grader has the largest share", 0.8, where={"n": 50}),
+            ],
+            fresh=fresh,
+        )
+        for name, sizes, repeats, fresh in (
+            ("graders", (10, 50), 250, 93),
+            ("graders, again", (10,), 1100, 96),
+            ("graders, more users", (50,), 400, 96),
+        )
+    },
     "noise ceiling": Check(
         logs.noise_ceiling,
         ("beyond a sum",),

@@ -193,8 +193,8 @@ def rows(log):
     ]
 
 
-IMPORTED = ("dcglearn.estimators.utility_learner", "dcglearn.estimators.dcg_learner")
-"""What the workers need beyond Dask."""
+IMPORTED = "dcglearn.estimators.learners"
+"""What the workers need of the package."""
 
 
 @contextlib.contextmanager
@@ -211,7 +211,7 @@ def forked_workers():
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         get_mp_context()  # sets Dask's own list of what is imported
         multiprocessing.set_forkserver_preload(
-            ["distributed", "pandas", "lightgbm", "scipy.optimize", *IMPORTED]
+            ["distributed", "pandas", "lightgbm", "scipy.optimize", IMPORTED]
         )
         yield
 

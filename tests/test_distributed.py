@@ -63,7 +63,7 @@ def assert_near(far, near, exact=1e-10):
         wanted = getattr(near.dcg, name)
         np.testing.assert_allclose(getattr(far.dcg, name), wanted, atol=exact)
     assert far.n_effective == pytest.approx(near.n_effective, rel=1e-14)
-    assert far.raters == near.raters and far.facts.n_levels == near.facts.n_levels
+    assert far.raters == near.raters and far.model.n_levels == near.model.n_levels
     assert far.error_rate == pytest.approx(near.error_rate, abs=exact)
 
 

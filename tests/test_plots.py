@@ -6,8 +6,7 @@ from matplotlib.figure import Figure
 
 import dcglearn as dl
 from dcglearn import plots
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn.estimators.learners import DCGLearner, UtilityLearner
 from dcglearn.metrics.dcg import DCG
 from dcglearn.plots import dcg_figure, learned_figure, plot_curves, plot_weights, save_figure
 from dcglearn.reading.preferences import Preferences

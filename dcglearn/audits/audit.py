@@ -13,9 +13,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.audits import questions
 from dcglearn.audits.inputs import Inputs
-from dcglearn.audits.section import Section
-from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.findings import Report
+from dcglearn.foundation.finding import Finding, Report, Section
 from dcglearn.foundation.validation import Fields
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.unique_rows import numbered

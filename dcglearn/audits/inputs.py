@@ -6,10 +6,9 @@ from typing import Self
 
 import numpy as np
 
-from dcglearn.audits.section import Section
 from dcglearn.coherence.order_of_systems import SystemOrder, system_order
 from dcglearn.coherence.verdict import Coherence, coherence
-from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.finding import Finding, Section
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, InputError

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcglearn.audits.inputs import LEARNED, Inputs
-from dcglearn.audits.section import Section
 from dcglearn.coherence.disagreements import DisagreementMatrix, disagreement_matrix
 from dcglearn.evaluation.people import People, drawn_metrics, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
-from dcglearn.foundation.finding import Finding, table_of
+from dcglearn.foundation.finding import Finding, Section, table_of
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.learning.fit import Fit, cautions_of, fit_of
+from dcglearn.learning.fit import Fit, fit_of
 from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
 from dcglearn.logs.columns import ties_of
@@ -47,7 +46,8 @@ def holdings(inputs: Inputs) -> Section:
 
     # all that stands out
     striking = [f"{who}: {', '.join(names)}" for who, names in raters.items() if len(names)]
-    striking += [NO_SIGNAL] * inputs.tells_nothing + cautions_of(log, inputs.fit)
+    striking += [NO_SIGNAL] * inputs.tells_nothing
+    striking += [*getattr(log.recognised, "notes", ()), *inputs.fit.cautions]
 
     # the sentence counts, and names what stands out most
     first, *others = striking or ["nothing in them stands out"]
@@ -84,7 +84,7 @@ def learned(inputs: Inputs) -> Section:
 
 def _learned_from(fit: Fit) -> list[str]:
     """Return from how many judgements a fit was made, what it is a mean of, and how judges err."""
-    total, fewer = round(fit.weighed_on), round(fit.n_effective)
+    total, fewer = round(fit.pairs.total_weight), round(fit.n_effective)
     recur = f"; since lists recur, they tell as much as {fewer:,} independent ones"
     notes = [
         f"gains and discounts are learned from {number_of(total, 'judgements', ',')}"

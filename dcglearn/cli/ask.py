@@ -10,9 +10,17 @@ import numpy as np
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.options import Force, Seed, input_option, method_option, option, output_to
-from dcglearn.cli.outputs import say, write_log
-from dcglearn.cli.reading import read_log
+from dcglearn.cli.logs import read_log
+from dcglearn.cli.options import (
+    Force,
+    Seed,
+    input_option,
+    method_option,
+    option,
+    output_to,
+    say,
+    write_log,
+)
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES, WRITTEN
 from dcglearn.foundation.validation import InputError

@@ -9,13 +9,10 @@ import typer
 from typer.core import TyperCommand
 
 from dcglearn.cli.ask import ask
-from dcglearn.cli.convert import convert
-from dcglearn.cli.evaluate import compare, evaluate, gate
-from dcglearn.cli.learn import audit, learn
+from dcglearn.cli.evaluate import coherence, compare, evaluate, export, gate, show
+from dcglearn.cli.logs import audit, convert, learn
 from dcglearn.cli.messages import as_options
-from dcglearn.cli.metrics import coherence, export, show
-from dcglearn.cli.options import output_option
-from dcglearn.cli.outputs import check_outputs, say
+from dcglearn.cli.options import check_outputs, output_option, say
 from dcglearn.cli.rankers import rank, train
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError

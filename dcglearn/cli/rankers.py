@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import dcglearn as dl
-from dcglearn.cli.options import Force, Grades, Seed, method_option, option
-from dcglearn.cli.outputs import save, say, write_text
+from dcglearn.cli.options import Force, Grades, Seed, method_option, option, save, say, write_text
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError, errors_in, one_of
 from dcglearn.metrics.reading import ONLY_DCG, SCORING, metric_or_name, read_metric

@@ -175,7 +175,6 @@ def system_order(
     See Also
     --------
     compare_systems : Paired tests of two or more systems.
-    plots.slope_figure : Draw it.
 
     Examples
     --------

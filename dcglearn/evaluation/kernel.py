@@ -23,13 +23,15 @@ from dcglearn.foundation.validation import (
     InputError,
     Integers,
     errors_in,
-    similar_sizes,
 )
 from dcglearn.logs.unique_rows import places
 from dcglearn.metrics.dcg import DCG, largest_sums, normalised_values
 from dcglearn.metrics.names import ListMetric, MetricName
 from dcglearn.metrics.reading import SCORING, read_metric
 from dcglearn.metrics.textbook import textbook_discounts
+
+TABLE_CELLS = 1 << 17
+"""Most cells of a table of queries by documents that is filled at a time."""
 
 TIES = ("docno-desc", "stable", "average")
 """How documents of equal score are ranked.
@@ -329,3 +331,12 @@ def values_by_query(
             value = lists.values(metric)
         values[name] = normalised_values(value, tops[name], empty) if name in tops else value
     return values
+
+
+def similar_sizes(sizes: Integers) -> Iterator[Integers]:
+    """Yield queries of similar size, the largest first, whose table has `TABLE_CELLS` or a row."""
+    order = np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]
+    while len(order):
+        rows = max(TABLE_CELLS // int(sizes[order[-1]]), 1)
+        yield order[-rows:]
+        order = order[:-rows]

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from dcglearn.evaluation.run_values import Evaluation
-from dcglearn.foundation.inputs import is_path, read_json_object
-from dcglearn.foundation.sources import content
+from dcglearn.foundation.sources import content, is_path, read_json_object
 from dcglearn.foundation.validation import InputError, errors_in, listed
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.reading.columns import find

@@ -300,7 +300,7 @@ def compare_systems(
 
     known(settings, signature(compare_systems).parameters, "compare_systems", "option")
     one_of(correction, "correction", ("holm", "bh", "none"))
-    within(level, "level", 1, above=True, below=True)
+    within(level, "level", 1, exclusive=True)
     whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
     whole_number(random_state, "random_state", 0)
     judged, systems = read_both(judgements, runs, duplicates=settings.get("duplicates", "error"))

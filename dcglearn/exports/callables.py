@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.evaluation.run_values import evaluate
-from dcglearn.exports.settings import carried
+from dcglearn.exports.targets import carried
 from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, one_of
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.descent import descent
@@ -19,7 +19,6 @@ from dcglearn.metrics.names import MetricName
 from dcglearn.metrics.reading import MetricLike, metric_or_name
 
 Callables = tuple[Callable[..., Any], Callable[..., Any]]
-Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries
 
 
 def lightgbm_callables(
@@ -53,36 +52,7 @@ def lightgbm_callables(
     >>> [gradient.shape for gradient in objective(np.zeros(3), Sets)]
     [(3,), (3,)]
     """
-    descended, mean_ndcg = _callables(carried(dcg, "LightGBM"), loss, ties, empty)
-
-    # Four parameters: LGBMRanker passes groups to no other callable.
-    def objective(
-        first: Any, second: Any, _weight: Any = None, group: Any = None
-    ) -> tuple[Floats, Floats]:
-        return descended(*_lightgbm_queries(first, second, group))
-
-    def metric(
-        first: Any, second: Any, _weight: Any = None, group: Any = None
-    ) -> tuple[str, float, bool]:
-        return "NDCG", mean_ndcg(*_lightgbm_queries(first, second, group)), True
-
-    return objective, metric
-
-
-def _lightgbm_queries(first: Any, second: Any, group: Any) -> Queries:
-    """Return scores, grades and groups from LightGBM's arguments, in either of its two orders.
-
-    ``lightgbm.train`` passes scores and a Dataset; LGBMRanker passes labels, scores and groups.
-    """
-    scores, grades = second, first
-    if hasattr(second, "get_label"):
-        scores, grades, group = first, second.get_label(), second.get_group()
-    if group is None:
-        raise InputError(
-            "LightGBM's data have no groups: give Dataset(..., group=) or LGBMRanker.fit(..., "
-            "group=)"
-        )
-    return scores, grades, np.asarray(group)
+    return _callables(carried(dcg, "LightGBM"), loss, ties, empty)
 
 
 def xgboost_callables(
@@ -103,37 +73,55 @@ def xgboost_callables(
     >>> callable(objective), callable(metric)
     (True, True)
     """
-    descended, mean_ndcg = _callables(carried(dcg, "XGBoost"), loss, ties, empty)
-
-    def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
-        return descended(*_xgboost_queries(scores, data))
-
-    return objective, lambda scores, data: ("NDCG", mean_ndcg(*_xgboost_queries(scores, data)))
-
-
-def _xgboost_queries(scores: Floats, data: Any) -> Queries:
-    ends = data.get_uint_info("group_ptr")
-    if len(ends) < 2:
-        raise InputError("the DMatrix has no groups: give it group= or qid=")
-    return scores, data.get_label(), np.diff(ends.astype(np.int64))
+    objective, metric = _callables(carried(dcg, "XGBoost"), loss, ties, empty)
+    return objective, lambda scores, data: metric(scores, data)[:2]
 
 
 def _callables(dcg: DCG, loss: Objective | None, ties: str, empty: float) -> Callables:
-    """Return gradient with curvature, and mean NDCG, as functions of scores, grades and sizes."""
-    objective = ApproxNDCG(dcg) if loss is None else loss
+    """Return an objective, as gradient with curvature, and a metric, mean NDCG, for boosters."""
+    trained = ApproxNDCG(dcg) if loss is None else loss
     one_of(ties, "ties", ("stable", "average"))
 
-    def descended(scores: Floats, grades: Floats, sizes: Integers) -> tuple[Floats, Floats]:
+    # Four parameters: LGBMRanker passes groups to no other callable.
+    def objective(
+        first: Any, second: Any, _weight: Any = None, group: Any = None
+    ) -> tuple[Floats, Floats]:
+        scores, grades, sizes = _queries(first, second, group)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         values = np.asarray(scores, dtype=np.float64)
-        return descent(objective, values, grades.astype(np.int64), offsets)
+        return descent(trained, values, grades.astype(np.int64), offsets)
 
-    def mean_ndcg(scores: Floats, grades: Floats, sizes: Integers) -> float:
+    def metric(
+        first: Any, second: Any, _weight: Any = None, group: Any = None
+    ) -> tuple[str, float, bool]:
+        scores, grades, sizes = _queries(first, second, group)
         query = np.repeat(np.arange(len(sizes)), sizes)
         ndcg: Any = evaluate_arrays(grades, scores, query, dcg, ties=ties, empty=empty)
-        return float(ndcg.mean())
+        return "NDCG", float(ndcg.mean()), True
 
-    return descended, mean_ndcg
+    return objective, metric
+
+
+def _queries(first: Any, second: Any, group: Any) -> tuple[Floats, Floats, Integers]:
+    """Return scores and grades of documents, and sizes of queries, from a booster's arguments.
+
+    ``lightgbm.train`` and XGBoost pass scores and a Dataset or DMatrix; LGBMRanker passes labels,
+    scores and groups.
+    """
+    scores, grades = second, first
+    if hasattr(second, "get_label"):
+        scores, grades = first, second.get_label()
+        if hasattr(second, "get_uint_info"):
+            group = np.diff(second.get_uint_info("group_ptr").astype(np.int64))
+        else:
+            group = second.get_group()
+
+    if group is None or not len(group):
+        raise InputError(
+            "the data have no groups: give Dataset(..., group=), LGBMRanker.fit(..., group=) or "
+            "DMatrix(..., qid=)"
+        )
+    return scores, grades, np.asarray(group)
 
 
 def sklearn_scorer(dcg: MetricLike) -> Callable[..., float]:

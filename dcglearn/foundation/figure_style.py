@@ -1,15 +1,22 @@
-"""Figures of matplotlib: their style in print, their size, and how they are saved."""
+"""Figures of matplotlib: their style in print, their size, and how they are saved.
+
+matplotlib is imported without the working folder's settings, which may be a stranger's.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
+import io
+import os
+import threading
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.validation import Fields, PathLike, suffix_among
-from dcglearn.foundation.working_folder import import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +50,9 @@ PRINT_STYLE: dict[Any, Any] = {
 PICTURES = (".png", ".pdf", ".svg")
 """Suffixes of the files of pictures."""
 
+_HIDING = threading.Lock()
+"""Held while a file of settings is hidden."""
+
 
 def save_figure(figure: Figure, path: PathLike) -> None:
     """Write a figure beside `path` and rename it; the suffix is the format (png, pdf, svg).
@@ -59,13 +69,43 @@ def save_figure(figure: Figure, path: PathLike) -> None:
 @contextlib.contextmanager
 def printed(width: float, height: float) -> Iterator[Figure]:
     """Yield an empty figure of this size, in inches, to draw on in the style of print."""
-    from dcglearn.foundation.notebook_figure import NotebookFigure
-
     with print_style():
-        yield NotebookFigure(figsize=(width, height), layout="constrained")
+        yield _notebook_figure()(figsize=(width, height), layout="constrained")
+
+
+@cache
+def _notebook_figure() -> type[Figure]:
+    """Return the class of figures that a notebook shows, also where pyplot was never imported."""
+    from matplotlib.figure import Figure
+
+    class NotebookFigure(Figure):
+        """A figure of matplotlib with IPython's `_repr_png_`."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png", dpi=self.dpi)
+            return buffer.getvalue()
+
+    return NotebookFigure
 
 
 def print_style() -> Any:
     """Return a context in which matplotlib draws in `PRINT_STYLE`."""
     # names of grades and runs are text, not formulas
     return import_matplotlib().rc_context({**PRINT_STYLE, "text.parse_math": False})
+
+
+def import_matplotlib() -> Any:
+    """Return matplotlib; a first import does not read ``matplotlibrc`` of the working folder.
+
+    That file can name a module that is imported to draw, and have TeX run. The user's own settings
+    are read.
+    """
+    with _HIDING:
+        exists = os.path.exists
+        # which matplotlib asks
+        os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
+        try:
+            return importlib.import_module("matplotlib")
+        finally:
+            os.path.exists = exists

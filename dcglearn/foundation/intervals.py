@@ -1,7 +1,7 @@
 """Intervals and exact tests by `scipy.special` alone, since `scipy.stats` takes long to import."""
 
 from collections.abc import Iterator
-from math import ceil, log2, sqrt
+from math import ceil, isnan, log2, sqrt
 from typing import Any
 
 import numpy as np
@@ -63,15 +63,19 @@ def mean_and_error(
 
 
 def student_interval(
-    values: Any, errors: Any, n_units: int, level: float = LEVEL
-) -> tuple[Any, Any]:
-    """Return the ends of Student's t intervals of means over units, with n_units - 1 degrees.
+    means: Any, errors: Any, n_units: int, level: float = LEVEL
+) -> tuple[Any, Any, Any]:
+    """Return the ends and two-sided p-values of Student's t of means over units.
 
-    They are NaN where there are fewer than `FEWEST_UNITS` units, or no spread: then nobody can know
-    how far a mean is off.
+    There are n_units - 1 degrees of freedom. All three are NaN where there are fewer than
+    `FEWEST_UNITS` units, or no spread: then nobody can know how far a mean is off.
     """
-    reach = student_quantile(n_units, level) * np.where(np.asarray(errors) > 1e-12, errors, np.nan)
-    return values - reach, values + reach
+    from scipy.special import stdtr
+
+    known = np.where(np.asarray(errors) > 1e-12, errors, np.nan)
+    reach = student_quantile(n_units, level) * known
+    p_values = 2 * stdtr(n_units - 1, -np.abs(means) / known)
+    return means - reach, means + reach, np.where(np.isnan(reach), np.nan, p_values)
 
 
 def p_text(p_value: float) -> str:
@@ -100,20 +104,9 @@ def student_test(mean: float, error: float, n_units: int, level: float) -> Field
 
     They are None below three units, and without spread.
     """
-    low, high = student_interval(mean, error, n_units, level)
-    if np.isnan(low):
-        return dict.fromkeys(("low", "high", "p_t"))
-    p_t = float(student_p(mean, error, n_units))
-    return {"low": float(low), "high": float(high), "p_t": p_t}
-
-
-def student_p(means: Any, errors: Any, n_units: int) -> Any:
-    """Return the two-sided p-values of means over units by Student's t; 1 without an interval."""
-    from scipy.special import stdtr
-
-    low, _ = student_interval(means, errors, n_units)
-    t = np.abs(means) / np.where(np.isnan(low), np.inf, errors)
-    return 2 * stdtr(max(n_units - 1, 1), -t)
+    found = map(float, student_interval(mean, error, n_units, level))
+    names = ("low", "high", "p_t")
+    return {name: None if isnan(x) else x for name, x in zip(names, found, strict=True)}
 
 
 def sign_flip_p(

@@ -57,9 +57,6 @@ UNKNOWN, EMPTY = -1, -2
 LARGEST = 1e15
 """Largest weight, strength or margin of a pair: a double cannot add larger and small ones."""
 
-TABLE_CELLS = 1 << 17
-"""Most cells of a table of queries by documents that is filled at a time."""
-
 MOST_ECHOED = 80
 """Most characters of a refused value in a message."""
 
@@ -296,15 +293,6 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
     return np.append(starts, n).astype(np.int64), names.copy()
 
 
-def similar_sizes(sizes: Integers) -> Iterator[Integers]:
-    """Yield queries of similar size, the largest first, whose table has `TABLE_CELLS` or a row."""
-    order = np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]
-    while len(order):
-        rows = max(TABLE_CELLS // int(sizes[order[-1]]), 1)
-        yield order[-rows:]
-        order = order[:-rows]
-
-
 def whole_number(
     value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = ""
 ) -> int:
@@ -319,29 +307,23 @@ def whole_number(
 
 
 def within(
-    value: Any,
-    name: str,
-    most: float = np.inf,
-    remedy: str = "",
-    *,
-    above: bool = False,
-    below: bool = False,
+    value: Any, name: str, most: float = np.inf, remedy: str = "", *, exclusive: bool = False
 ) -> None:
     """Raise InputError, ending with `remedy`, unless `value` is a finite number from 0 to `most`.
 
-    With `above`, 0 is excluded, and with `below`, `most`.
+    The ends themselves are refused if they are `exclusive`.
     """
     number = np.nan
     if isinstance(value, Real) and not isinstance(value, bool):
         with contextlib.suppress(OverflowError):  # of integers beyond all floats
             number = float(value)
     inside = 0 <= number <= most and number < np.inf
-    if inside and not (above and number == 0) and not (below and number == most):
+    if inside and not (exclusive and number in (0, most)):
         return
 
     # what is allowed
-    least = "above 0" if above else "of at least 0"
-    limit = f" and {'below' if below else 'at most'} {most:g}" if np.isfinite(most) else ""
+    least = "above 0" if exclusive else "of at least 0"
+    limit = f" and {'below' if exclusive else 'at most'} {most:g}" if np.isfinite(most) else ""
     problem = f"{name}={value!r} must be a finite number {least}{limit}"
     raise InputError(f"{problem}; {remedy}" if remedy else problem)
 
@@ -368,7 +350,7 @@ def known(names: Iterable[str], allowed: Collection[str], owner: str, noun: str)
             )
 
 
-def listed(names: Iterable[str], most: int = 20) -> str:
+def listed(names: Iterable[Any], most: int = 20) -> str:
     """Return the first `most` names for a message, separated by commas."""
     texts = [*map(str, names)]
     if len(texts) > most:

@@ -29,7 +29,7 @@ from dcglearn.reading.read import rows_of
 from dcglearn.reading.run_lists import with_runs
 from dcglearn.reading.runs import RunsLike, read_runs
 from dcglearn.reading.shapes import with_grades
-from dcglearn.reading.tables import Table, table_of
+from dcglearn.reading.tables import table_of
 
 TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000}
 """The fields of an item that are shown, and the most characters of each."""
@@ -136,13 +136,8 @@ def known_pairs(candidates: Candidates) -> list[Pair]:
     return sorted(new, key=lambda pair: (pair.b[0] - pair.a[0], pair.key))
 
 
-def distinct(
-    pairs: Iterable[Pair], n_grades: int | None, lacking: Mapping[str, int] = {}
-) -> Candidates:
-    """Return informative pairs, each once, and count others; raise InputError if none is left.
-
-    `lacking` counts what else was left out.
-    """
+def distinct(pairs: Iterable[Pair], n_grades: int | None) -> Candidates:
+    """Return informative pairs, each once, and count others; raise InputError if none is left."""
     kept: dict[str, Pair] = {}
     dropped = Counter[str]()
     for pair in pairs:
@@ -161,93 +156,76 @@ def distinct(
             "differ in grades"
         )
     top = max(max(pair.a + pair.b) for pair in kept.values())
-    size = max(n_grades or 0, top + 1, 2)
-    return Candidates(tuple(kept.values()), size, {**dropped, **lacking})
+    return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), {**dropped})
 
 
-def read_candidates(path: PathLike, documents: PathLike | None = None) -> Candidates:
-    """Read pairs that could be judged.
+def read_candidates(source: Any, documents: PathLike | None = None, **options: Any) -> Candidates:
+    """Read pairs that could be judged, from a file or a table; options are those of `rows_of`.
 
     A line of JSON is ``{"query": "q1", "query_text": "...", "intent": "...", "a": [3, 0], "b": [2,
     1], "items_a": [{"title": "...", "snippet": "...", "url": "https://..."}, ...], "items_b":
     [...]}``; only `a` and `b` are required. Parquet has such columns; CSV and TSV have grades and
     queries only. With `documents`, as in `candidates_from_runs`, the items are looked up by the
     names in `docs_a` and `docs_b`. Raises InputError, naming file, row and value, if the file
-    cannot be read, or a line is bad: items of another length than the
-    grades, say.
+    cannot be read, or a line is bad: items of another length than the grades, say.
     """
-    if str(path) == "-":
-        raise InputError("candidates for a page or prompts are read from a file; name one")
-    return _candidates_in(table_of(path), documents)
-
-
-def _candidates_in(table: Table, documents: PathLike | None, **options: Any) -> Candidates:
-    """Return the pairs of a table; options are those of `rows_of`."""
+    table = table_of(source)
     read = rows_of(table, CANDIDATE, **options)
-    values, levels = read.values, read.scale
+
+    # what the documents and queries that it names hold
+    named: dict[str, Item] | None = None
+    queries: dict[str, str] = {}
+    lacking: Counts = {}
+    if documents is not None:
+        names = _names(read.values)
+        named, queries = texts_of(documents, names, {*read.values.get("query", ())})
+        lacking = {"documents without a text": len(names - named.keys())}
 
     # each row is a pair
     pairs = []
-    for number in range(len(values["a"])):
+    for number in range(len(read.values["a"])):
         with errors_in(table.place(number)):
-            row = {role: value[number] for role, value in values.items()}
+            row = {role: value[number] for role, value in read.values.items()}
             a, b = (tuple(row[side].tolist()) for side in "ab")
-            extra = _extras(row, a, b, named=documents is not None)
-            pairs.append(Pair(str(row.get("query", "")), a, b, **extra))
+            items_a, items_b = _items(row, "a", named), _items(row, "b", named)
+            if (items_a is None) != (items_b is None):
+                raise InputError("items for one list only; give items_a and items_b, or neither")
 
-    pairs, lacking = _look_up(pairs, documents)
-    candidates = distinct(pairs, levels.n_grades, lacking)
-    return replace(candidates, grade_names=levels.names)
+            # its words
+            query = str(row.get("query", ""))
+            text = _text(row.get("text") or queries.get(query), "query_text", TEXT_LIMITS["title"])
+            intent = _text(row.get("intent"), "intent", TEXT_LIMITS["snippet"])
+            pairs.append(Pair(query, a, b, items_a, items_b, intent, text))
 
-
-def _extras(row: Fields, a: Sequence[int], b: Sequence[int], *, named: bool) -> Fields:
-    """Return the texts and items of a row; with `named`, items are names of documents."""
-    items = {}
-    for side, grades in (("a", a), ("b", b)):
-        role = f"docs_{side}" if named else f"items_{side}"
-        cell = row.get(role)
-        its: Any = cell.split("\t") if named and cell else plain_json(cell)
-        items[f"items_{side}"] = checked_items(its or None, role, grades)
-    if (items["items_a"] is None) != (items["items_b"] is None):
-        raise InputError("items for one list only; give items_a and items_b, or neither")
-    text = _text(row.get("text"), "query_text", TEXT_LIMITS["title"])
-    return {"text": text, "intent": _text(row.get("intent"), "intent", 2000), **items}
+    candidates = distinct(pairs, read.scale.n_grades)
+    dropped = candidates.dropped | lacking
+    return replace(candidates, dropped=dropped, grade_names=read.scale.names)
 
 
-def plain_json(cell: str | None) -> Any:
-    """Return what JSON in a cell holds, an object or a list; other text as it is."""
-    if cell and cell.startswith(("{", "[")):
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(cell, strict=False)
-    return cell
-
-
-def _look_up(pairs: list[Pair], documents: PathLike | None) -> tuple[list[Pair], Counts]:
-    """Return the pairs with texts of documents and queries, and how many documents have none."""
-    if documents is None:
-        return pairs, {}
-    lists = [items for pair in pairs for items in (pair.items_a, pair.items_b)]
-    items = [item for items in lists for item in items or ()]
-    if not items:
+def _names(values: Fields) -> set[str]:
+    """Return the names of the documents of all lists; raise InputError if there is none."""
+    cells = [cell for side in "ab" for cell in values.get(f"docs_{side}", ())]
+    names = {name for cell in cells for name in cell.split("\t") if name}
+    if not names:
         raise InputError(
             "the candidates name no documents: give docs_a and docs_b, or leave --documents out"
         )
-
-    # texts in place of names
-    wanted = {item["title"] for item in items if item}
-    texts, queries = texts_of(documents, wanted, {pair.query for pair in pairs if not pair.text})
-    for item in items:
-        item.update(texts.get(item.get("title", ""), {}))
-    pairs = [replace(pair, text=pair.text or queries.get(pair.query, "")) for pair in pairs]
-    return pairs, {"documents without a text": len(wanted - texts.keys())}
+    return names
 
 
-def checked_items(items: Any, role: str, grades: Sequence[int]) -> tuple[Item, ...] | None:
-    """Return a list's items by position, or None; raise InputError if wrong.
+def _items(row: Fields, side: str, named: Mapping[str, Item] | None) -> tuple[Item, ...] | None:
+    """Return the items of a row's list by position, or None; raise InputError if wrong.
 
-    Items have the fields of `TEXT_LIMITS`. The places at the end that hold no result need none.
+    They are JSON, with the fields of `TEXT_LIMITS`, or names of documents. The places at the end
+    that hold no result need none.
     """
-    if items is None:
+    # objects, or the documents of these names
+    role = f"items_{side}" if named is None else f"docs_{side}"
+    cell, grades = row.get(role), row[side].tolist()
+    items: Any = plain_json(cell)
+    if named is not None and cell:
+        items = [named.get(name, name) for name in cell.split("\t")]
+    if not items:
         return None
     if not isinstance(items, list):
         raise InputError(f"{role} is {items!r}, not a list of objects with title, snippet, url")
@@ -261,6 +239,14 @@ def checked_items(items: Any, role: str, grades: Sequence[int]) -> tuple[Item, .
         )
     items = [*items, *[None] * n_empty]
     return tuple(_item(item, f"{role}[{position}]") for position, item in enumerate(items))
+
+
+def plain_json(cell: str | None) -> Any:
+    """Return what JSON in a cell holds, an object or a list; other text as it is."""
+    if cell and cell.startswith(("{", "[")):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(cell, strict=False)
+    return cell
 
 
 def _item(item: Any, role: str) -> Item:
@@ -342,7 +328,7 @@ def candidates_from_runs(
     # the first documents of both with their grades
     shown = with_runs(dict.fromkeys(sorted(common), "open"), *systems, depth=depth)
     graded = table_of(with_grades(shown, judged, unjudged=0))
-    candidates = _candidates_in(graded, documents, n_grades=judged.n_grades, depth=depth)
+    candidates = read_candidates(graded, documents, n_grades=judged.n_grades, depth=depth)
     of_one = {"queries of one run only": len(first ^ second)}
     return replace(candidates, dropped=of_one | candidates.dropped)
 

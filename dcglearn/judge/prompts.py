@@ -1,17 +1,48 @@
-"""Prompts that ask a language model which list of a pair is better; nothing is sent from here."""
+"""Prompts that ask a language model which list of a pair is better, and its replies read back.
+
+Nothing is sent from here: prompts and replies are files, as batches of providers hold them.
+"""
 
 import json
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from dcglearn.foundation.files import write_whole
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Item
+from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Item, plain_json
+from dcglearn.reading.columns import find
+from dcglearn.reading.contract import JUDGEMENT, Role
+from dcglearn.reading.tables import table_of
+from dcglearn.reading.texts import text
+from dcglearn.reading.winners import own_words
 
 TEMPLATE = "two-lists"
 """Name of the prompt's template, with which the id of each request begins."""
+
+REPLY = {
+    "custom_id": Role("text", "custom_id key", required=True),
+    "answer": Role("text", "answer content text output"),
+    "response": Role("text", "response result"),
+    "error": Role("text", "error"),
+    "model": Role("text", "model"),
+}
+"""The columns of a file of replies: a text, or the provider's object around it or its error."""
+
+NAMES = {*JUDGEMENT["winner"].names.split(), "answer"}
+"""Keys of a verdict in JSON."""
+
+_KEY = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:\s*')
+"""A key of an object in JSON, up to its value."""
+
+_AFTER = re.compile(r"\s*[,}]")
+"""What follows the value of a key."""
+
+_DECODER = json.JSONDecoder()
 
 
 def pairs_beside(prompts: str | Path) -> Path:
@@ -76,3 +107,186 @@ def _as_text(items: Sequence[Item]) -> str:
         texts = [item[name] for name in TEXT_LIMITS if name in item]
         lines.append(f"{n}. " + ("\n   ".join(texts) or "(no result)"))
     return "\n".join(lines) or "(no results)"
+
+
+def read_replies(
+    path: Any, prompts: str, winner_words: Mapping[Any, str] | str | None = None
+) -> tuple[list[Fields], list[str]]:
+    """Return the verdicts in provider replies as records of a log, and lines about what was read.
+
+    The file is a provider's batch of results, or a table of `custom_id` and `answer`. A verdict is
+    A (the list shown first), B or tie, or one of `winner_words`, in JSON or at the beginning of the
+    text; thoughts before it are left out. Lines count the requests that failed by cause, and name
+    each answer that is not clear. Raises InputError if no reply can be read, one is to none of the
+    prompts, or the pairs beside the prompts are missing.
+    """
+    beside = pairs_beside(prompts)
+    if not beside.exists():
+        raise InputError(f"{beside} does not exist: `dcglearn ask` writes it beside {prompts}")
+    pairs = {pair.pop("id", ""): pair for pair in table_of(beside).frame.to_dicts()}
+    meanings = {word: word for word in ("a", "b", "tie")}
+    meanings |= {word: side.split(":")[0] for word, side in own_words(winner_words).items()}
+
+    # the verdict of every reply, on the pair whose order it saw
+    verdicts: list[Fields] = []
+    unread: list[str] = []
+    failed: dict[str, list[str]] = defaultdict(list)
+    told: dict[str, dict[str, str]] = defaultdict(dict)
+    for place, custom_id, said, model, cause in _replies(path):
+        # the prompt that it answers
+        key, _, order = custom_id.rpartition("-")
+        if key not in pairs or order not in ("ab", "ba"):
+            raise InputError(
+                f"{place}: this answers {custom_id!r}, which is no prompt of {prompts}"
+            )
+        verdict = verdict_of(said, meanings)
+        if verdict is None and cause:
+            failed[cause.partition(": ")[0]].append(f"{cause} ({place})")
+        elif verdict is None:
+            unread.append(f"{place}: {repr(said) if said else 'no text'}")
+
+        # the list that the sides mean in this order, by the model that said so
+        else:
+            sides = {"left": order[0], "a": order[0], "right": order[1], "b": order[1]}
+            winner, rater = sides.get(verdict, verdict), model or key.rpartition("-")[0]
+            told[key][order] = winner
+            own = {"winner": winner, "rater": rater, "swapped": order == "ba"}
+            verdicts.append({**pairs[key], **own})
+
+    # some must be clear
+    if not verdicts:
+        first = [*unread, *(places[0] for places in failed.values())][:1]
+        raise InputError("; ".join([f"{path}: no answer can be read", *first]))
+
+    # what was read, and what was not
+    both = [{*winners.values()} for winners in told.values() if len(winners) == 2]
+    changed = sum(len(winners) > 1 for winners in both)
+    lines = [
+        f"answers: {number_of(len(verdicts), 'verdicts')} to "
+        f"{number_of(2 * len(pairs), 'prompts')}; {number_of(len(both), 'pairs')} in both orders, "
+        f"of which {changed:,} changed the winner with the order"
+    ]
+
+    # requests that failed, and answers that are not clear
+    lines += [
+        f"left out: {number_of(len(places), 'requests')} that failed, first {places[0]}"
+        for places in failed.values()
+    ]
+    if unread:
+        lines.append(f"left out: {number_of(len(unread), 'answers')} that cannot be read")
+    return verdicts, [*lines, *(f"  {place}" for place in unread)]
+
+
+def _replies(path: Any) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield of each reply its place, the id of its prompt, its text, its model, and why none is."""
+    table = table_of(path)
+    columns = find(table.frame.columns, REPLY)
+    values = {role: text(table.frame[names[0]]).to_list() for role, names in columns.items()}
+    if not values.keys() & {"answer", "response", "error"}:
+        raise InputError(f"{path}: no 'answer' beside custom_id, nor a provider's 'response'")
+
+    # a column that there is not is empty
+    for row in range(table.frame.height):
+        cells = {role: values[role][row] if role in values else "" for role in REPLY}
+        reply = cells["response"] or cells["answer"]
+        answer = plain_json(reply)
+
+        # the text within a provider's object, or the model's own JSON
+        said = _leaf(answer, "text", "content")
+        if isinstance(answer, Mapping) and NAMES & answer.keys():
+            said = reply
+        error = {"error": plain_json(cells["error"]), "result": answer}
+        model = cells["model"] or _leaf(answer, "model", "modelVersion")
+        yield table.place(row), cells["custom_id"], said, model, "" if said else _cause(error)
+
+
+def verdict_of(text: str, meanings: Mapping[str, str]) -> str | None:
+    """Return the meaning of the verdict in a text, from JSON or its first word; None if unclear.
+
+    Thoughts in ``<think>`` are left out, those that are cut off or began in the prompt, too.
+    """
+    text = re.sub(r"(?is)(?:\A|<think(?:ing)?>)(?:(?!<think).)*?</think(?:ing)?>", "", text)
+    text = re.split(r"(?i)<think(?:ing)?>", text)[0]
+
+    # JSON that agrees
+    named = {meanings.get(value) for value in _named(text)}
+    if named:
+        return named.pop() if len(named) == 1 else None
+
+    # a word alone in its line, or before a stop or colon, so that "A good list" is none
+    either = "|".join(sorted(map(re.escape, meanings), key=len, reverse=True))
+    begins = rf"(?:(?:answer|winner|verdict)\W+)?(?:list )?({either})(?=\W*$|[.:;)])"
+    first = re.match(begins, _plain(text.strip().partition("\n")[0]))
+    return None if first is None else meanings[first[1]]
+
+
+def _named(text: str) -> set[str]:
+    """Return the plain values that objects of JSON in a text have under their own `NAMES`."""
+    named = set()
+    start = text.find("{")
+    while start >= 0:
+        members, end = _members(text, start)
+        named |= {_plain(value) for key, value in members if key.lower() in NAMES}
+        start = text.find("{", end)
+    return named
+
+
+def _members(text: str, start: int) -> tuple[list[tuple[str, Any]], int]:
+    """Return the keys and values of an object that begins at `start`, and where it ends.
+
+    Of one that is cut off or damaged they are those before the damage, and it ends with the text:
+    what follows may be inside of it. Braces without a key end at once.
+    """
+    members: list[tuple[str, Any]] = []
+    end = start + 1
+    while key := _KEY.match(text, end):
+        try:
+            value, end = _DECODER.raw_decode(text, key.end())
+        except (ValueError, RecursionError):
+            return members, len(text)
+
+        # what is cut off after its last quote is whole; a number may lack digits
+        after = _AFTER.match(text, end)
+        if after or (isinstance(value, str) and not text[end:].strip()):
+            members.append((key[1], value))
+        if after is None:
+            return members, len(text)
+        end = after.end()
+        if after[0].endswith("}"):
+            return members, end
+    return members, len(text) if members else start + 1
+
+
+def _plain(value: Any) -> str:
+    """Return a text in lower case without marks of Markdown, and without "list" before a name."""
+    bare = re.sub(r"[*_`\"'\[\]#>]", "", str(value)).strip().lower()
+    return re.sub(r"^list (?=\w$)", "", bare)
+
+
+def _cause(value: Any) -> str:
+    """Return the code and message of an error in a provider's object; "" if there is none."""
+    if not isinstance(value, Mapping):
+        return value if isinstance(value, str) else ""
+
+    # the innermost error, or what holds it
+    for step in ("error", "response", "result", "body"):
+        if value.get(step) and (cause := _cause(value[step])):
+            return cause
+    parts = [value.get(name) for name in ("code", "type", "message")]
+    said = [str(part) for part in parts if isinstance(part, str | int) and part != "succeeded"]
+    return ": ".join(filter(None, said))
+
+
+def _leaf(value: Any, *names: str) -> str:
+    """Return the first text under one of the names in a provider's object; "" for thoughts."""
+    if isinstance(value, Mapping):
+        own = next((value[name] for name in names if isinstance(value.get(name), str)), "")
+        if own or value.get("thought"):
+            return "" if value.get("thought") else own
+
+        # keys that lead to the text in the objects of providers
+        steps = "response result body message choices candidates output content parts text"
+        value = [value.get(step) for step in steps.split()]
+    if isinstance(value, list):
+        return next((text for part in value if (text := _leaf(part, *names))), "")
+    return value if isinstance(value, str) and "text" in names else ""

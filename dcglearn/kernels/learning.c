@@ -792,17 +792,17 @@ INLINE void add_square(i64 p, in row, double factor, out hessian) {
     }
 }
 
-/* Add a prior at B points, with derivatives, to values, (B,), gradients, (B, p), and Hessians, (B, p,
- * p). `linear`, (q, p), are the linear functions that it charges, less `centres`, (q,): the first are
+/* Add a prior at B points, with derivatives, to values, (B,), gradients, (B, p), and, if it is
+ * `curved`, Hessians, (B, p, p). `linear`, (q, p), are the linear functions that it charges, less `centres`, (q,): the first are
  * the bends of the gains, then come others up to `n_bends`, and all else is charged by half its
  * square. `work` has q + p entries. */
-EXPORT void add_prior(i64 n, i64 p, i64 n_linear, i64 n_of_gains, i64 n_bends, double ridge,
-                      double freedom, double knee, in linear, in centres, in thetas, out values,
-                      out gradients, out hessians, out work) {
+EXPORT void add_prior(i64 n, i64 p, i64 n_linear, i64 n_of_gains, i64 n_bends, i64 curved,
+                      double ridge, double freedom, double knee, in linear, in centres, in thetas,
+                      out values, out gradients, out hessians, out work) {
     double *root = work, *pulled = work + n_linear;
     for (i64 b = 0; b < n; b++) {
         const double *theta = thetas + b * p;
-        double *gradient = gradients + b * p, *hessian = hessians + b * p * p;
+        double *gradient = gradients + b * p, *hessian = hessians + (curved ? b * p * p : 0);
 
         /* The bends of each curve have one ridge, which is not known. */
         for (i64 first = 0; first < n_bends;) {
@@ -819,8 +819,9 @@ EXPORT void add_prior(i64 n, i64 p, i64 n_linear, i64 n_of_gains, i64 n_bends, d
             const double learned = strength * ridge / room;
             values[b] += strength * logarithm(room / freedom);
             for (i64 x = 0; x < p; x++) gradient[x] += learned * pulled[x];
-            add_square(p, pulled, -learned * ridge / room, hessian);
+            if (curved) add_square(p, pulled, -learned * ridge / room, hessian);
             for (; first < last; first++) {
+                if (!curved) continue;
                 double cubed = root[first] * root[first] * root[first];
                 add_square(p, linear + first * p, learned / cubed, hessian);
             }
@@ -831,7 +832,7 @@ EXPORT void add_prior(i64 n, i64 p, i64 n_linear, i64 n_of_gains, i64 n_bends, d
             double slope = product(row, theta, p) - centres[q];
             values[b] += 0.5 * slope * slope;
             for (i64 x = 0; x < p; x++) gradient[x] += slope * row[x];
-            add_square(p, row, 1.0, hessian);
+            if (curved) add_square(p, row, 1.0, hessian);
         }
     }
 }
@@ -902,7 +903,8 @@ static void add_curvature_of_curves(const layout_t *restrict l, i64 d, in theta,
 /* Number of 8-byte entries of the memory that add_in_parameters needs. */
 EXPORT i64 work_of_parameters(i64 depth, i64 d, i64 m) { return 2 * m * d + d + 2 * depth; }
 
-/* Add derivatives of a loss at B points, times `share`, to gradients, (B, d), and `dense`, (B, d, d).
+/* Add derivatives of a loss at B points, times `share`, to gradients, (B, d), and, where there
+ * are `joints`, to `dense`, (B, d, d).
  *
  * `slopes`, (B, m), and `joints`, (B, m, m) or NULL, are those in gains, discounts, the power,
  * thresholds and, last, the judges' logit of error and position bias. */
@@ -914,7 +916,6 @@ EXPORT void add_in_parameters(const layout_t *l, i64 n, i64 d, i64 m, i64 n_gain
     double *growth = beyond + l->falls;
     zero(own, m * d);
     for (i64 b = 0; b < n; b++) {
-        double *hessian = dense + b * d * d;
         fill_jacobian(l, m, d, thetas + b * d, gains + b * n_gains, discounts + b * l->falls,
                       beyond, growth, own);
         for (i64 x = 0; x < d; x++) {
@@ -926,6 +927,7 @@ EXPORT void add_in_parameters(const layout_t *l, i64 n, i64 d, i64 m, i64 n_gain
         if (!joints) continue;
 
         const double *joint = joints + b * m * m;
+        double *hessian = dense + b * d * d;
         for (i64 z = 0; z < m; z++) {
             double *row = bent + z * d;
             zero(row, d);

@@ -19,7 +19,7 @@ from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.model import log_metric
 from dcglearn.learning.objective import FitObjective
-from dcglearn.learning.pairs import SLOPES, SMALL, VALUE, Pairs
+from dcglearn.learning.pairs import SLOPES, SMALL, VALUE
 from dcglearn.learning.search import descend
 from dcglearn.metrics.dcg import DCG
 
@@ -161,7 +161,7 @@ class _Target:
     prior: Callable[[Floats], tuple[Floats, ...]]
     thetas: Callable[[Floats], Floats]
     smooth: bool = False
-    parts: Sequence[Pairs] = ()
+    parts: Sequence[FitObjective] = ()
 
     def rounded(self, x: Floats) -> Floats:
         """Return members that move along slopes with few decimals."""
@@ -171,9 +171,9 @@ class _Target:
         """Return minus the log prior and minus the log likelihood of both parts, (B, 3)."""
 
         def of_members(x: Floats) -> Floats:
-            points = self.objective.model.points(self.thetas(x))
-            share = self.objective.share
-            losses = [share * part.sums(points, VALUE).loss for part in self.parts]
+            inside = self.thetas(x)
+            points = self.objective.model.points(inside)
+            losses = [part.add_loss(inside, points, VALUE) for part in self.parts]
             return np.column_stack([self.prior(x)[0], *losses])
 
         return self._in_chunks(of_members, x)
@@ -183,17 +183,17 @@ class _Target:
 
         def of_members(x: Floats) -> Floats:
             inside, of_log = self.thetas(x), np.zeros_like(x)
+            points = self.objective.model.points(inside)
             for times, part in zip(mix[1:], self.parts, strict=True):
-                local = replace(self.objective, pairs=part)(inside, SLOPES)
-                of_log += times * (local.gradient - self.prior(inside)[1])
+                replace(part, share=times * part.share).add_loss(inside, points, SLOPES, of_log)
             return self.prior(x)[1] + np.where(inside == x, of_log, 0.0)
 
         return self._in_chunks(of_members, x)
 
     def _in_chunks(self, of_members: Callable[[Floats], Floats], x: Floats) -> Floats:
         """Return values of members; threads share only what takes far longer than their start."""
-        n = len(x)
-        n_chunks = min(MAX_CHUNKS, n, -(-n * sum(map(len, self.parts)) // (8 * CHUNK)))
+        n, n_judged = len(x), sum(len(part.pairs) for part in self.parts)
+        n_chunks = min(MAX_CHUNKS, n, -(-n * n_judged // (8 * CHUNK)))
         chunks = in_chunks(lambda _, start, stop: of_members(x[start:stop]), n, n_chunks)
         return np.concatenate(chunks)
 
@@ -215,7 +215,8 @@ def _annealed(target: _Target, x: Floats, rng: np.random.Generator) -> tuple[Flo
 
     evidence = 0.0
     for done, size in pairwise([0, *sizes]):
-        parts = [pairs.at(np.sort(order[rows])) for rows in (slice(done), slice(done, size))]
+        rows = np.sort(order[:done]), np.sort(order[done:size])
+        parts = [replace(target.objective, pairs=pairs.at(part)) for part in rows]
         target = replace(target, parts=parts)
         now, beta = target.costs(x), 0.0
         while beta < 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcglearn.foundation.finding import Finding
-from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame
+from dcglearn.foundation.validation import Fields, Floats, Indices, InputError, PolarsFrame, listed
 from dcglearn.logs.visibility import ONLY_STEPS, Visibility
 from dcglearn.metrics.dcg import DCG, Utility, as_curves
 
@@ -157,10 +157,9 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
 
     # gains of grades that do not occur
     if visible.unseen_grades:
-        names = ", ".join(map(str, visible.unseen_grades))
         notes.append(
-            f"grade {names} never occurs in the log: its gain is not learned but placed between "
-            "its neighbours' (beyond the last one, equal to it)"
+            f"grade {listed(visible.unseen_grades)} never occurs in the log: its gain is not "
+            "learned but placed between its neighbours' (beyond the last one, equal to it)"
         )
 
     # gains that fall
@@ -173,17 +172,15 @@ def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
     # discounts that rise
     rises = np.flatnonzero(np.diff(discounts) > rounding) + 2
     if len(rises):
-        positions = ", ".join(map(str, rises))
         notes.append(
-            f"the discounts do not decrease everywhere (they rise at position {positions})"
+            f"the discounts do not decrease everywhere (they rise at position {listed(rises)})"
         )
 
     # discounts below 0
     below = np.flatnonzero(discounts < -rounding) + 1
     if len(below):
-        positions = ", ".join(map(str, below))
         notes.append(
-            f"the discount is negative at position {positions}: a better grade there counts "
+            f"the discount is negative at position {listed(below)}: a better grade there counts "
             "against a list"
         )
     return notes

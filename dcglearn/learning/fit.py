@@ -7,23 +7,20 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Counts, Floats, InputError
+from dcglearn.foundation.validation import Counts, Floats, InputError, listed
 from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.model import POWERS, Model, known_metrics, log_metric
 from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.options import DCGOptions
-from dcglearn.learning.pairs import Facts, Pairs, Points, pairs_of
+from dcglearn.learning.pairs import Facts, Pairs, Points, chances, pairs_of
 from dcglearn.learning.raters import with_raters
 from dcglearn.learning.search import Ends, descend, search
-from dcglearn.learning.verdicts import chances
-from dcglearn.learning.wrong_verdicts import contrary_raters, wrong_share
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import SAMPLE
 from dcglearn.logs.visibility import ONLY_STEPS, Visibility
@@ -86,18 +83,11 @@ class Fit:
     `function` is the objective, on the log's pairs row by row, `theta`, shape (p,), its parameters
     at the fit, and `objective` its value there. The DCG is that of these parameters, or the mean of
     the `members`, of which it is the first. `points` are this metric and its judges, `raters` names
-    these, if several. `weighed_on` is the weight of the judgements. `cautions` are warnings of the
+    these, if several. `cautions` are warnings of the
     log, `unconverged` warns of a descent that stopped too early, or is empty. `log_evidence` is
     that of free curves and fixed metrics together, and `lead` by how much another form of metric
     had more than the plain one, None where only one was fitted (`weighing.learned`).
     """
-
-    results: ClassVar = (
-        *("metric", "dcg", "scale"),
-        *("error_rate", "wrong_share", "rater_error", "tie_threshold"),
-        *("position_bias", "rater_bias"),
-        *("members", "objective", "n_effective", "n_iter", "visible", "dropped"),
-    )
 
     options: DCGOptions
     form: DCGOptions
@@ -108,7 +98,6 @@ class Fit:
     objective: float
     n_effective: float
     n_iter: int
-    weighed_on: float
     facts: Facts
     members: tuple[Member, ...] = ()
     # what is said of it
@@ -140,7 +129,7 @@ class Fit:
     def curves_at(self, theta: Floats) -> DCG:
         """Return the DCG of the free curves at parameters, shape (p,)."""
         dcg = self.model.points(theta[None]).dcg
-        return replace(dcg, grade_names=self.facts.grade_names)
+        return replace(dcg, grade_names=self.visible.grade_names)
 
     @property
     def llm(self) -> DCG | None:
@@ -201,13 +190,7 @@ class Fit:
     @cached_property
     def wrong_share(self) -> float:
         """The share of decided judgements that is expected to name the worse list."""
-        return wrong_share(self.pairs.thinned(SAMPLE), self.points)
-
-    @cached_property
-    def contrary(self) -> tuple[str, ...]:
-        """The names of raters who contradict the others."""
-        contrary = contrary_raters(self.pairs.thinned(SAMPLE), self.points)
-        return tuple(compress(self.raters, contrary))
+        return self.pairs.thinned(SAMPLE).wrong_share(self.points)
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
@@ -235,24 +218,10 @@ AnyFit: TypeAlias = QPFit | Fit
 """The fit of a learner."""
 
 
-class DirectLearner(Protocol):
-    """A learner of gains and discounts: options, a fit, or an estimator."""
-
-    @property
-    def options(self) -> DCGOptions:
-        """Its parameters."""
-
-
 def fit_of(learner: Any) -> Fit | None:
     """Return the direct fit that a learner is or holds; None where it is not fitted."""
     fit = getattr(learner, "fit_", learner)
     return fit if isinstance(fit, Fit) else None
-
-
-def cautions_of(log: Any, fit: AnyFit) -> list[str]:
-    """Return the remarks of a log's reader, and the fit's cautions, for reports."""
-    recognised = getattr(log, "recognised", None)
-    return [*getattr(recognised, "notes", ()), *fit.cautions]
 
 
 def warn_of(fit: AnyFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3) -> None:
@@ -278,9 +247,9 @@ def fit_dcg(pairs: Pairs, options: DCGOptions) -> Fit:
     """
     # what is fitted, and the metrics that the options name
     facts: Facts = pairs.facts
-    shape = facts.n_grades, facts.depth
+    depth, n_grades = facts.visible.open_cells.shape
     options = options.plain
-    prior, start = options.metric("prior", *shape), options.metric("start", *shape)
+    prior, start = (options.metric(name, n_grades, depth) for name in ("prior", "start"))
 
     # repeated lists make judgements depend on each other
     total = pairs.total_weight
@@ -303,11 +272,13 @@ def fit_dcg(pairs: Pairs, options: DCGOptions) -> Fit:
 
     # the metric and its judges there
     points = function.model.points(theta[None])
-    n_free = model.n_grades - 2 + model.depth
+    n_free = n_grades - 2 + depth
     return Fit(
         options=options,
         form=options,
-        dcg=replace(points.dcg, grade_names=facts.grade_names, notes=_notes(facts, options.zero)),
+        dcg=replace(
+            points.dcg, grade_names=facts.visible.grade_names, notes=_notes(facts, options.zero)
+        ),
         points=points,
         function=replace(function, pairs=pairs),
         theta=theta,
@@ -315,7 +286,6 @@ def fit_dcg(pairs: Pairs, options: DCGOptions) -> Fit:
         # what the log told
         n_effective=n_effective,
         n_iter=end.n_iter,
-        weighed_on=total,
         facts=facts,
         # what is said of it
         cautions=_cautions(n_effective, n_free),
@@ -352,11 +322,11 @@ def known_starts(model: Model, start: DCG | None = None) -> list[Floats]:
 
     A metric to start from is the only one.
     """
-    falling, free = model.falling, model.power is None
     if start is not None:
-        known = log_metric(start, falling=falling)[None]
+        known = log_metric(start, falling=model.falling)[None]
     else:
-        known = known_metrics(model.n_grades, model.depth, falling, POWERS if free else (0.0,))
+        powers = POWERS if model.power is None else (0.0,)
+        known = known_metrics(model.n_grades, model.depth, model.falling, powers)
         if model.target is not None:
             known = np.vstack([known, model.target])
     return [model.starts(known, softer) for softer in SOFTER]
@@ -365,18 +335,19 @@ def known_starts(model: Model, start: DCG | None = None) -> list[Floats]:
 def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
     """Return the model of a log, in which a typical pair differs by 100 times the judges' noise."""
     facts: Facts = pairs.facts
+    depth, n_grades = facts.visible.open_cells.shape
     falling = options.discounts == "falling"
 
     # an empty place alone can be worth nothing where lists differ in length
-    zero = options.zero if isinstance(options.zero, int) else 0
-    if options.zero == "none" and facts.n_empty[1]:
-        zero = facts.n_grades
+    zero: Any = options.zero
+    if zero == "none":
+        zero = n_grades if facts.n_empty[1] else 0
 
     model = Model(
-        facts.depth,
-        facts.n_grades,
+        depth,
+        n_grades,
         options.loss == "robust",
-        facts.n_levels,
+        len(facts.steps) + 1,
         facts.ties,
         facts.sided,
         np.zeros((2, len(facts.raters) or 1)),
@@ -391,7 +362,7 @@ def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
     )
 
     # the typical difference under the prior's or the usual curves
-    usual = DCG.standard(facts.n_grades, facts.depth) if prior is None else prior
+    usual = DCG.standard(n_grades, depth) if prior is None else prior
     usual = replace(usual, power=MIDDLE)
     start = model.starts(log_metric(usual, falling=falling)[None])
     sample = pairs.thinned(4096)
@@ -402,24 +373,24 @@ def _model(pairs: Pairs, options: DCGOptions, prior: DCG | None) -> Model:
 
 def _notes(facts: Facts, zero: int | str) -> tuple[str, ...]:
     """Return notes on what pairs of such lists cannot show, and on what is worth nothing."""
-    notes = []
+    notes, visible = [], facts.visible
 
     # a gain that no pair shows
-    if facts.visible.unseen_grades:
-        names = ", ".join(map(str, facts.visible.unseen_grades))
+    if visible.unseen_grades:
         notes.append(
-            f"grade {names} never occurs in the log; its gain continues the curve of the others"
+            f"grade {listed(visible.unseen_grades)} never occurs in the log; its gain continues "
+            "the curve of the others"
         )
 
     # a height that is by convention
-    if facts.visible.free_columns:
+    if visible.free_columns:
         notes.append(
             f"both lists of every pair hold the same grades in another order, so {ONLY_STEPS}; "
             "their common height is the smoothest curve's"
         )
 
     # another grade than the worst that is worth nothing
-    labels = grade_labels(facts.n_grades, facts.grade_names)
+    labels = grade_labels(visible.open_cells.shape[1], visible.grade_names)
     if isinstance(zero, int) and zero > 0:
         why = "as an empty place is"
         if not facts.n_empty[0]:

@@ -2,17 +2,15 @@
 
 import logging
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
 
 import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Counts, Floats, Indices, InputError, filled
 from dcglearn.learning.factoring import Factoring, factor
-from dcglearn.learning.margin_qp import solve
+from dcglearn.learning.margin_qp import solve, solve_cvxpy
 from dcglearn.learning.options import MARGINS, QPOptions
 from dcglearn.learning.pair_sums import QPPairs
-from dcglearn.learning.reference_qp import solve_cvxpy
 from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import joined
@@ -29,8 +27,6 @@ class QPFit:
 
     `unconverged` is the warning of a QP that stopped before its tolerance, empty for any other.
     """
-
-    results: ClassVar = ("metric", "utility", "objective", "gap", "n_iter", "visible", "dropped")
 
     options: QPOptions
     utility: Utility
@@ -50,14 +46,6 @@ class QPFit:
     def factor(self, *, normalise_gains: bool = False) -> Factoring:
         """Return the nearest gains and discounts, and how near they are; see `factoring.factor`."""
         return factor(self.utility, self.visible, normalise_gains=normalise_gains)
-
-
-class QPLearner(Protocol):
-    """A learner of a utility: options, a fit, or an estimator."""
-
-    @property
-    def options(self) -> QPOptions:
-        """Its parameters."""
 
 
 def fit_qp(log: PreferencePairs, options: QPOptions, start: Utility | None = None) -> QPFit:
@@ -117,12 +105,12 @@ def fit_pairs(
         )
 
     # solve it
-    n_grades = visible.open_cells.shape[1]
+    weights = np.zeros(visible.open_cells.shape) if start is None else start.weights
     problem = replace(options, monotone=options.monotone and visible.graded)
     if options.solver == "cvxpy":
-        solution = solve_cvxpy(pairs.thinned(len(pairs)), n_grades, problem)
+        solution = solve_cvxpy(pairs.thinned(len(pairs)), problem, weights.shape[1])
     else:
-        solution = solve(pairs, n_grades, problem, None if start is None else start.weights)
+        solution = solve(pairs, problem, weights)
 
     # a search for C has many warm fits
     level = logging.INFO if start is None else logging.DEBUG

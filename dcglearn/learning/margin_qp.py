@@ -1,4 +1,4 @@
-"""The margin QP on plain arrays: projected Newton, and its certificate.
+"""The margin QP on plain arrays: projected Newton, its certificate, and the same by cvxpy.
 
     min  ||W||^2 + C sum_i v_i xi_i^2   s.t.  <W, d_i> >= m_i - xi_i   and, if monotone,  W[k, l+1]
     >= W[k, l]
@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.inputs import refuse_beyond_memory
+from dcglearn.foundation.sources import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pair_sums import PairSums, QPPairs
 from dcglearn.logs.thinning import SAMPLE
+from dcglearn.logs.visibility import encode
 
 
 @dataclass(frozen=True)
@@ -39,33 +40,33 @@ class Solution:
     curvature: Any = None
 
 
-def solve(
-    pairs: QPPairs, n_grades: int, options: QPOptions, start: Floats | None = None
-) -> Solution:
-    """Solve the QP by Newton's method, from the solution on a subsample where the log is long.
+def solve(pairs: QPPairs, options: QPOptions, start: Floats) -> Solution:
+    """Solve the QP by Newton's method from an initial W, shape (K, L).
+
+    Where that is 0 and the log is long, the solution on a subsample takes its place.
 
     Of the options, `C` weights the shortfalls; `monotone` asks that a better grade has at least the
     same weight at every position; `tol` is the relative duality gap to reach within `max_iter`
-    Newton steps. `start` is an initial W, shape (K, L).
+    Newton steps.
     Raises InputError if the Hessian, of (K L)^2 entries, does not fit in memory, or is singular in
     floating point because `C` or the weights are too large.
     """
+    depth, n_grades = start.shape
     refuse_beyond_memory(
-        5 * 8 * float(pairs.depth * n_grades) ** 2,
-        f"the QP of {pairs.depth:,} positions and {n_grades} grades",
+        5 * 8 * float(start.size) ** 2,
+        f"the QP of {depth:,} positions and {n_grades} grades",
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
 
     # a long log from a rough solution on a sample, and from the curvature there
     C, curvature = options.C, None
-    if start is None and len(pairs) >= 4 * SAMPLE:
+    if not start.any() and len(pairs) >= 4 * SAMPLE:
         sample = pairs.thinned(SAMPLE)
         times = pairs.total_weight / sample.total_weight
-        rough = solve(sample, n_grades, replace(options, C=C * times, tol=1e-6))
+        rough = solve(sample, replace(options, C=C * times, tol=1e-6), start)
         start, curvature = rough.weights, times * rough.curvature
 
     # then exactly
-    start = np.zeros((pairs.depth, n_grades)) if start is None else start
     try:
         return newton(pairs, options, start, curvature)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
@@ -193,3 +194,61 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
         bounded = lower + nnls(rows, target[n_free:] - rows @ lower)[0]
     rest = target[:n_free] - root[:n_free, n_free:] @ bounded
     return np.append(solve_triangular(root[:n_free, :n_free], rest), bounded)
+
+
+def solve_cvxpy(pairs: QPPairs, options: QPOptions, n_grades: int) -> Solution:
+    """Solve the same QP with cvxpy and Clarabel, slowly, as a check; for parameters see `solve`.
+
+    The options' `constraints` map the cvxpy variable W, shape (K, L), to further constraints. The
+    gap is between the solver's own primal and dual values. Raise RuntimeError, with the solver's
+    status, if it reaches no optimum.
+    """
+    try:
+        import clarabel  # noqa: F401  # cvxpy calls it
+        import cvxpy as cp
+    except ImportError as error:
+        raise InputError(
+            "solver=\"cvxpy\" needs cvxpy and Clarabel: pip install 'dcglearn[cvxpy]'"
+        ) from error
+
+    from scipy.sparse import csr_array
+
+    # the shortfalls of all pairs
+    n, depth = pairs.first.shape
+    W = cp.Variable((depth, n_grades))
+    one, other = (encode(lists, n_grades).reshape(n, -1) for lists in (pairs.first, pairs.second))
+    difference = csr_array(one - other, dtype=np.float64)
+    margin = np.broadcast_to(pairs.margin, n)
+    roots = np.sqrt(pairs.weights)
+    shortfall = cp.pos(margin - difference @ cp.vec(W, order="C"))
+
+    # the QP
+    rules = [cp.diff(W, axis=1) >= 0] if options.monotone and n_grades > 1 else []
+    if options.constraints is not None:
+        rules += options.constraints(W)
+    loss = cp.sum_squares(W) + options.C * cp.sum_squares(cp.multiply(roots, shortfall))
+    problem = cp.Problem(cp.Minimize(loss), rules)
+
+    # solve it
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
+    raw = chain.solve_via_data(problem, data)
+    try:
+        problem.unpack_results(raw, chain, inverse)
+    except cp.error.SolverError as error:
+        raise RuntimeError(
+            f"Clarabel failed on the QP ({raw.status}); a smaller C is easier to solve"
+        ) from error
+
+    # refuse what is no optimum
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise RuntimeError(
+            f"the problem is {problem.status}: no utility satisfies the constraints that were added"
+        )
+
+    # an interior point is monotone to 1e-9 only
+    weights = np.asarray(W.value)
+    if options.monotone:
+        weights = nearest_monotone(weights)
+    gap = abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
+    is_optimal = problem.status == "optimal"
+    return Solution(weights, float(problem.value), gap, raw.iterations, is_optimal)

@@ -29,14 +29,14 @@ from dcglearn.learning.prior import Prior
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 
 fill_points = function(
-    "fill_points l[10] .n .p .gains .thresholds .judges f[n,p] f[judges] f[judges] f[n,gains] f[0] "
-    "f[n] f[n,thresholds] f[n,judges] f[n,judges]"
+    "fill_points l[10] .n .p gains (depth) thresholds .judges f[n,p] f[judges] f[judges] "
+    "f[n,gains]+ f[n,depth]+ f[n] f[n,thresholds]+ f[n,judges]+ f[n,judges]+"
 )
-"""Sets gains, (B, L), discounts times sharpness, (B, K), powers, thresholds, errors and biases.
+"""Returns gains, (B, L), discounts times sharpness, (B, K), thresholds, errors and biases.
 
-Taken are the layout, parameters, (B, p), judges' deviations from the common logit of error and from
-the common bias, (R,) each, and these six. What is not a parameter stays as it is: the power, other
-thresholds, errors without logits.
+Taken are the layout; L, K and the number of thresholds; parameters, (B, p); judges' deviations from
+the common logit of error and from the common bias, (R,) each; and powers, (B,), which are set where
+they are parameters. Thresholds and errors that are none stay 0.
 """
 
 
@@ -201,65 +201,66 @@ class Model:
         is_sharpness = np.arange(self.places.n) == self.places.sharpness.start
         return np.clip(theta + np.outer(changes, is_sharpness), *self.bounds)
 
+    def with_own(self, own: Floats) -> Model:
+        """Return the model with other deviations of judges, and the prior, which has none."""
+        model = replace(self, own=own)
+        vars(model)["prior"] = self.prior
+        return model
+
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
-        n, n_judges = len(thetas), self.own.shape[1]
-
-        # what is no parameter: the worst grade's gain, the power, the outer thresholds
-        gains = np.zeros((n, self.n_grades))
-        powers = np.full(n, self.power or 0.0)
-        discounts = np.zeros((n, self.depth))
-        thresholds = np.zeros((n, self.n_levels + 2))
+        # the power is no parameter where it is fixed, nor is the threshold beyond all strengths
+        powers = np.full(len(thetas), self.power or 0.0)
+        sizes = self.n_grades, self.depth, self.n_levels + 2
+        thetas = np.ascontiguousarray(thetas)
+        gains, discounts, thresholds, errors, biases = fill_points(
+            self.layout, *sizes, thetas, *self.own, powers
+        )
         thresholds[:, -1] = np.inf
-        errors, biases = np.zeros((2, n, n_judges))
-        at = gains, discounts, powers, thresholds, errors, biases
-        fill_points(self.layout, np.ascontiguousarray(thetas), *self.own, *at)
         return Points(gains, discounts, thresholds, errors, biases, powers)
 
     @cached_property
     def prior(self) -> Prior:
         """Minus the log prior (up to a constant)."""
+        # each parameter, and in the last column what it is less: that of a straight curve
         at = self.places
-        unit = np.eye(at.n)
-
-        # slopes of the two curves, less those of straight lines
+        forms = np.eye(at.n, at.n + 1)
+        level = forms[at.alpha].mean(axis=0)
         falls = np.diff(np.log(np.arange(1.0, self.depth + 1)))  # of the discounts 1/r
         means = [GAIN_SLOPE, DISCOUNT_SLOPE if self.falling else FREE_SLOPE]
-        of_gains = np.zeros(self.n_grades - 1)
-        of_discounts = np.log(falls) if self.falling else np.zeros(self.depth - 1)
+        if self.falling:
+            forms[at.delta, -1] = np.log(falls)
 
-        # a target has slopes of its own
+        # or that of a target, which has slopes of its own
         if self.target is not None:
-            of_gains, of_discounts, _ = np.split(self.target, [at.delta.start, at.delta.stop])
+            forms[: at.delta.stop, -1] = self.target[:-2]
             if self.falling:
-                of_discounts = np.maximum(of_discounts, np.log(LEAST_EXPONENT * falls))
+                least = np.log(LEAST_EXPONENT * falls)
+                forms[at.delta, -1] = np.maximum(forms[at.delta, -1], least)
             means = [(0.0, spread / NEAR_TARGET) for _, spread in means]
-        scale = np.ones(self.depth - 1) if self.falling else falls
-        slopes = [
-            (np.diff(unit[at.alpha], axis=0), np.diff(of_gains)),
-            (unit[at.delta] / scale[:, None], of_discounts / scale),
-        ]
 
-        # their differences are bends
-        rows = [np.diff(of_curve, axis=0) for of_curve, _ in slopes]
-        centres = [np.diff(offsets) for _, offsets in slopes]
-        n_of_gains, n_of_discounts = map(len, centres)
+        # slopes of the two curves, whose differences are bends
+        scale = np.ones(self.depth - 1) if self.falling else falls
+        slopes = np.diff(forms[at.alpha], axis=0), forms[at.delta] / scale[:, None]
+        of_gains, of_discounts = (np.diff(of_curve, axis=0) for of_curve in slopes)
+        rows = [of_gains, of_discounts]
 
         # their means are charged as strongly as the ridge
-        for (of_curve, offsets), (mean, spread) in zip(slopes, means, strict=True):
+        for of_curve, (mean, spread) in zip(slopes, means, strict=True):
             if len(of_curve):
-                strength = np.sqrt(self.ridge) / spread
-                rows.append(strength * of_curve.mean(axis=0)[None])
-                centres.append(strength * (offsets.mean(keepdims=True) + mean))
+                row = of_curve.mean(axis=0)
+                row[-1] = of_curve[:, -1].mean() + mean
+                rows.append(np.sqrt(self.ridge) / spread * row[None])
 
         # all else is normal too; only differences of alpha matter, so their mean is held
-        rows.append(unit[at.alpha].mean(axis=0)[None])
-        centres.append(np.zeros(1))
-        for place, (n, *_, mean, spread) in [*zip(at, self.groups, strict=True)][2:]:
-            rows.append(unit[place] / spread)
-            centres.append(np.full(n, mean / spread))
-        n_bends = n_of_gains, n_of_discounts
-        return Prior(np.vstack(rows), np.concatenate(centres), n_bends, self.ridge)
+        rows.append(level[None])
+        for place, (*_, mean, spread) in [*zip(at, self.groups, strict=True)][2:]:
+            forms[place, -1] = mean
+            rows.append(forms[place] / spread)
+
+        charged = np.vstack(rows)
+        linear, centres = charged[:, :-1].copy(), charged[:, -1].copy()
+        return Prior(linear, centres, (len(of_gains), len(of_discounts)), self.ridge)
 
     @property
     def cost_of_judges(self) -> float:
@@ -299,24 +300,24 @@ def log_metric(dcg: DCG, *, falling: bool = True) -> Floats:
     return np.concatenate([alpha - alpha.mean(), delta, rest])
 
 
-def family(n_grades: int, depth: int, *, falling: bool = True) -> list[DCG]:
-    """Return DCGs with gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q.
+@cache
+def known_metrics(n_grades: int, depth: int, falling: bool, powers: tuple[float, ...]) -> Floats:
+    """Return a family of curves and the textbook DCGs of several powers, (S, L + K).
 
-    On the scales of alpha and delta they are straight, or nearly. Unless `falling`, these are
-    followed by the same discounts from the bottom, and from both ends.
+    The family has gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q: on the scales of
+    alpha and delta they are straight, or nearly. Unless `falling`, the same discounts from the
+    bottom, and from both ends, follow.
     """
+    # the family
     grades, ranks = np.arange(float(n_grades)), np.arange(1.0, depth + 1)
     gains = [(p**grades - 1) / (p - 1) for p in (0.5, 1.01, 1.5, 2.0, 3.0, 5.0, 8.0, 20.0)]
     discounts = [ranks**-q for q in (0.05, 0.25, 0.5, 1.0)]
     if not falling:
         for curve in discounts[:]:
             discounts += [curve[::-1], np.maximum(curve, curve[::-1])]
-    return [DCG(g, d) for g in gains for d in discounts]
+    family = [DCG(g, d) for g in gains for d in discounts]
 
-
-@cache
-def known_metrics(n_grades: int, depth: int, falling: bool, powers: tuple[float, ...]) -> Floats:
-    """Return a family of curves and the textbook DCGs of several powers, (S, L + K)."""
-    known = [*family(n_grades, depth, falling=falling), *textbook_dcgs(n_grades, depth).values()]
+    # with the textbooks, of each power
+    known = [*family, *textbook_dcgs(n_grades, depth).values()]
     metrics = [replace(dcg, power=power) for dcg in known for power in powers]
     return frozen(np.array([log_metric(dcg, falling=falling) for dcg in metrics]))

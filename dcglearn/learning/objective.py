@@ -10,17 +10,17 @@ import numpy as np
 from dcglearn.foundation.validation import Floats
 from dcglearn.kernels.library import function
 from dcglearn.learning.model import Model
-from dcglearn.learning.pairs import CURVATURE, VALUE, Pairs
+from dcglearn.learning.pairs import CURVATURE, VALUE, Pairs, Points
 
 add_in_parameters = function(
     "add_in_parameters l[10] .n .p .m .gains #share f[n,p] f[n,gains] f[n,depth] f[n,m] f[n*m*m]? "
-    "f[n,p] f[n,p,p] f[work_of_parameters(depth,p,m)]~"
+    "f[n,p] f[n,p,p]? f[work_of_parameters(depth,p,m)]~"
 )
 """Adds derivatives of a loss in the parameters.
 
 Taken are the layout of a `Model`, a factor, parameters, gains and discounts; derivatives of the
 loss, first, shape (B, m), and second, (B, m, m) or None, as in `LossSums`; and what these times the
-factor are added to, gradients, (B, p), and Hessians, (B, p, p).
+factor are added to, gradients, (B, p), and Hessians, (B, p, p) or None.
 """
 
 
@@ -47,18 +47,26 @@ class FitObjective:
     def __call__(self, thetas: Floats, order: int = CURVATURE) -> Local:
         """Return the objective near parameters, (B, p), as far as the order of the sums goes."""
         thetas = np.ascontiguousarray(thetas)
-        model = self.model
-        points = model.points(thetas)
-        sums = self.pairs.sums(points, order)
+        value, gradient, hessian = self.model.prior.at(thetas, curved=order == CURVATURE)
+        to = gradient, hessian if order == CURVATURE else None
+        value += self.add_loss(thetas, self.model.points(thetas), order, *to)
+        return Local(value + self.model.cost_of_judges, gradient, hessian)
 
-        value, gradient, hessian = model.prior.at(thetas)
-        value += self.share * sums.loss + model.cost_of_judges
+    def add_loss(
+        self,
+        thetas: Floats,
+        points: Points,
+        order: int,
+        gradient: Floats | None = None,
+        hessian: Floats | None = None,
+    ) -> Floats:
+        """Return the loss at parameters, (B,), and add its derivatives as far as the order goes."""
+        sums = self.pairs.sums(points, order)
         if order > VALUE:
-            joint = sums.joint if order == CURVATURE else None
-            curves = points.gains, points.discounts
-            to = gradient, hessian
-            add_in_parameters(model.layout, self.share, thetas, *curves, sums.slopes, joint, *to)
-        return Local(value, gradient, hessian)
+            of_sums = sums.slopes, sums.joint if order == CURVATURE else None
+            at = thetas, points.gains, points.discounts
+            add_in_parameters(self.model.layout, self.share, *at, *of_sums, gradient, hessian)
+        return self.share * sums.loss
 
     def values(self, thetas: Floats) -> Floats:
         """Return the objective at parameters, shape (B, p)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from dcglearn.foundation.validation import (
     InputError,
@@ -33,6 +33,14 @@ MARGINS = ("unit", "hamming", "log")
 
 DISCOUNTS = ("falling", "free")
 """Shapes of discounts: falling from position to position, or free."""
+
+
+class Learner(Protocol):
+    """A learner: options, a fit, or an estimator."""
+
+    @property
+    def options(self) -> Options:
+        """Its parameters."""
 
 
 class Options:
@@ -73,7 +81,7 @@ class QPOptions(Options):
     def __post_init__(self) -> None:
         """Raise InputError if a parameter has no meaning."""
         # check what is minimised
-        within(self.C, "C", remedy="small for noisy logs, large for clean ones", above=True)
+        within(self.C, "C", remedy="small for noisy logs, large for clean ones", exclusive=True)
         if isinstance(self.margin, str) and not is_metric_word(self.margin):
             one_of(self.margin, "margin", MARGINS, ", or a DCG or another metric")
         else:
@@ -125,7 +133,7 @@ class DCGOptions(Options):
             one_of(self.power, "power", ("auto", "free"), ", or a number from 0 to 1")
         else:
             within(self.power, "power", 1, remedy="0 adds up, 1 averages")
-        within(self.ridge, "ridge", above=True, remedy="2 is the default")
+        within(self.ridge, "ridge", exclusive=True, remedy="2 is the default")
 
         # check the shape
         scale_size(self.n_grades, 0)
@@ -170,7 +178,7 @@ class DCGOptions(Options):
         if (dcg.n_grades, dcg.depth) != (n_grades, depth):
             shape = f"{dcg.n_grades} grades and {dcg.depth} positions"
             raise InputError(f"{name} has {shape}, the log has {n_grades} and {depth}")
-        if self.power != "free" and dcg.power != (0 if self.power == "auto" else self.power):
+        if self.power not in ("free", dcg.power):
             raise InputError(
                 f"{name} divides by the number of results to the power {dcg.power:g}, what is "
                 f"learned does not: give power={dcg.power:g}"

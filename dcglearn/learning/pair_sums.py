@@ -66,11 +66,6 @@ class QPPairs(Weighted):
     def __len__(self) -> int:
         return len(self.first)
 
-    @property
-    def depth(self) -> int:
-        """K."""
-        return int(self.first.shape[1])
-
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at the utility W, shape (K, L).
 
@@ -79,7 +74,7 @@ class QPPairs(Weighted):
         threads do not change a byte.
         """
         # column g + 1 is for grade g, so that -1 gains 0
-        table = np.hstack([np.zeros((self.depth, 1)), weights])
+        table = np.hstack([np.zeros((len(weights), 1)), weights])
         depth, width = table.shape
         counted = curvature and depth * (depth - 1) // 2 * width**4 <= MAX_TABLE
 

@@ -22,7 +22,6 @@ from dcglearn.foundation.threads import sum_over_chunks
 from dcglearn.foundation.validation import EMPTY, Counts, Floats, Grades, Indices
 from dcglearn.kernels.library import function
 from dcglearn.learning.usable_pairs import learnable
-from dcglearn.learning.verdicts import verdicts
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.thinning import Weighted
@@ -38,6 +37,22 @@ MOST_LEVELS = 7
 
 SMALL = 1 << 15
 """Of fewer judgements than this, equal ones are merged; samples of more are alike anyway."""
+
+verdicts = function("verdicts .n f[n] f[n] f[n] b[n] f[n] f[n]! f[n,4]! f[n,9]!")
+"""Returns the log probabilities of n verdicts, shape (n,), and the derivatives of their losses.
+
+Taken are z, low, high, 1 for a tie and 0 else, and the error rate, shape (n,) each. The loss is
+minus the log probability. The first derivatives, shape (n, 4), are in z, low, high and the error
+rate. The second derivatives, shape (n, 9), are in z and each of z, low, high, error; low and each
+of low, high, error; high and each of high, error. The one in the error twice is the square of the
+slope. A tie has one threshold, `low`.
+"""
+
+chances = function("chances .n f[n] #threshold f[n] f[n,3]!")
+"""Returns the probabilities of first list preferred, tie, second list preferred; shape (n, 3).
+
+Taken are z, shape (n,), the tie threshold, 0 without ties, and the error rates, (n,).
+"""
 
 judgement_sums = function(
     "add_judgements start stop levels raters weights ways .n .depth .grades .thresholds .judges "
@@ -76,9 +91,6 @@ class Points:
     errors: Floats
     biases: Floats
     powers: Floats
-
-    def __len__(self) -> int:
-        return len(self.gains)
 
     @property
     def scaled(self) -> tuple[Floats, Floats]:
@@ -142,6 +154,7 @@ class RaterSums(AddedByField):
 class Facts:
     """What a fit must know of a log beside its pairs.
 
+    `visible` is what the log identifies, which also tells its positions, grades and their names.
     `raters` names its judges, sorted, if there are several. `steps`, shape (M - 1,), are the
     strengths at which the levels of preference from 2 on begin; `ties` and `sided` tell whether it
     holds ties and which list was shown first. `n_lists` is its number of distinct lists; `n_empty`
@@ -150,11 +163,8 @@ class Facts:
     `Pairs`; None where these are on other machines.
     """
 
-    n_grades: int
-    depth: int
     visible: Visibility
     n_lists: int
-    grade_names: tuple[str, ...] | None
     raters: tuple[str, ...]
     # verdicts
     steps: Floats
@@ -163,11 +173,6 @@ class Facts:
     n_empty: tuple[int, int]
     dropped: Counts
     log: PreferencePairs | None = None
-
-    @property
-    def n_levels(self) -> int:
-        """M, the number of levels of strength."""
-        return len(self.steps) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +237,7 @@ class Pairs(Weighted):
     def verdicts(self, points: Points, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Return log probabilities and derivatives at one point, given the `differences` there.
 
-        They are those of `verdicts.verdicts`, in z with the position bias.
+        They are those of the kernel `verdicts`, in z with the position bias.
         """
         level, rater, _, way = self.columns
         z = z + way * points.biases[0][rater]
@@ -254,6 +259,35 @@ class Pairs(Weighted):
         dcg = DCG(points.gains[0], points.discounts[0], power=points.powers[0])
         first, second = (np.where(x < 0, EMPTY, x) for x in (self.first, self.second))
         return dcg.score(first) - dcg.score(second)
+
+    def wrong_share(self, points: Points) -> float:
+        """Return the share of decided judgements that is expected to name the worse list.
+
+        These are careless ones, and those on lists that are nearly as good.
+        """
+        decided = self.at(np.flatnonzero(self.columns[0]))
+        if not len(decided):
+            return 0.0
+
+        # what judges add to the difference of the lists
+        z = decided.differences(points)
+        _, rater, weight, way = decided.columns
+        lead = np.sign(z) * (z + way * points.biases[0][rater])
+        threshold = float(points.thresholds[0, 1])
+        wrong = wrong_chances(lead, threshold, points.errors[0][rater])
+        return float(np.average(wrong, weights=weight))
+
+
+def wrong_chances(lead: Floats, threshold: float, errors: Floats) -> Floats:
+    """Return the probabilities that decided verdicts on pairs name the worse list, shape (n,).
+
+    `lead` is by how much judges see the better list ahead, in units of their noise; `threshold` is
+    that of ties, and the error rates have the shape (n,), or (1,). A judge's error rate is the part
+    that does not depend on how close two lists are.
+    """
+    shares = chances(lead, threshold, np.full_like(lead, errors))
+    wrong: Floats = shares[:, 2] / (shares[:, 0] + shares[:, 2])
+    return wrong
 
 
 # from a log
@@ -307,11 +341,8 @@ def facts_of(
     """Return the facts of a log, of which `part` is all or a part; see `pairs_of`."""
     raters = tuple(map(str, sums.raters.values)) if loss == "robust" else ()
     return Facts(
-        part.n_grades,
-        part.depth,
         visible,
         len(sums.lists.values),
-        part.grade_names,
         raters=raters if len(raters) > 1 else (),
         # verdicts
         steps=_steps(sums.strengths),

@@ -10,7 +10,7 @@ linear functions of the parameters.
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -24,14 +24,14 @@ FREEDOM = 4.0
 """How well the ridge is known before a log is seen; infinite if it were fixed."""
 
 add_prior = function(
-    "add_prior .n .p .linear of_gains bends #ridge #freedom #knee f[linear,p] f[linear] f[n,p] "
-    "f[n]+ f[n,p]+ f[n,p,p]+ f[linear+p]~"
+    "add_prior .n .p .linear of_gains bends curved #ridge #freedom #knee f[linear,p] f[linear] "
+    "f[n,p] f[n]+ f[n,p]+ f[n*curved,p,p]+ f[linear+p]~"
 )
 """Returns a `Prior` at B points, shape (B,), its gradients, (B, p), and its Hessians, (B, p, p).
 
-Taken are the numbers of bends of the gains and of both curves, ridge, freedom and knee; the linear
-functions that the prior charges, shape (q, p), bends first, and what they are less, (q,); and
-parameters, (B, p).
+Taken are the numbers of bends of the gains and of both curves, 1 for Hessians or 0, ridge, freedom
+and knee; the linear functions that the prior charges, shape (q, p), bends first, and what they are
+less, (q,); and parameters, (B, p).
 """
 
 
@@ -48,9 +48,9 @@ class Prior:
     n_bends: tuple[int, int]
     ridge: float
 
-    def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return values (B,), gradients (B, p) and Hessians (B, p, p)."""
-        numbers = self.n_bends[0], sum(self.n_bends), self.ridge, FREEDOM, KNEE
+    def at(self, thetas: Floats, curved: bool = False) -> tuple[Floats, Floats, Floats]:
+        """Return values (B,), gradients (B, p) and, if it is `curved`, Hessians (B, p, p)."""
+        numbers = self.n_bends[0], sum(self.n_bends), int(curved), self.ridge, FREEDOM, KNEE
         sums: tuple[Floats, Floats, Floats]
         sums = add_prior(*numbers, self.linear, self.centres, thetas)
         return sums
@@ -69,30 +69,12 @@ class Prior:
     def _bends(self, n: int, m: int, rng: np.random.Generator) -> Floats:
         """Return n draws of the m bends of a curve, shape (n, m)."""
         # draw rho, and bends at it by their distribution function
-        x, below, log_weights = self._by_ridge(m)
+        x, below, log_weights = _by_ridge(m, self.ridge)
         weights = np.exp(log_weights - log_weights.max())
         rows = below[rng.choice(len(below), n, p=weights / weights.sum())]
         shares = rng.random((n, m))
         bends = [np.interp(u * row[-1], row, x) for u, row in zip(shares, rows, strict=True)]
         return np.array(bends)
-
-    def _by_ridge(self, m: int) -> tuple[Floats, Floats, Floats]:
-        """Return a grid of bends, integrals of their density below each, and log weights of rho.
-
-        The density of a bend is not normalised; the log weights are those of the joint density of
-        rho and m bends, on a grid of rho. Shapes are (G,), (R, G) and (R,).
-        """
-        u, log_rho = np.linspace(-9, 9, 401), np.linspace(-7, 9, 401)
-        x = KNEE * np.sinh(u)
-        cost = KNEE**2 * (np.cosh(u) - 1)
-        density = np.exp(-np.outer(np.exp(log_rho), cost)) * KNEE * np.cosh(u)
-        below = np.cumsum(density, axis=1) * (u[1] - u[0])
-
-        # a Gamma distribution of rho, times the integral over each bend
-        strength, rate = FREEDOM + m, FREEDOM / self.ridge
-        log_weights = strength * (log_rho + np.log(rate)) - rate * np.exp(log_rho)
-        log_weights += m * np.log(below[:, -1]) - math.lgamma(strength)
-        return x, below, log_weights + np.log(log_rho[1] - log_rho[0])
 
     @cached_property
     def log_normaliser(self) -> float:
@@ -100,5 +82,25 @@ class Prior:
         n_normal = len(self.linear) - sum(self.n_bends)
         log_volume = 0.5 * n_normal * math.log(2 * math.pi)
         for m in self.n_bends:
-            log_volume += float(np.logaddexp.reduce(self._by_ridge(m)[2]))
+            log_volume += float(np.logaddexp.reduce(_by_ridge(m, self.ridge)[2]))
         return log_volume - float(np.linalg.slogdet(self.linear)[1])
+
+
+@lru_cache(maxsize=8)
+def _by_ridge(m: int, ridge: float) -> tuple[Floats, Floats, Floats]:
+    """Return a grid of bends, integrals of their density below each, and log weights of rho.
+
+    The density of a bend is not normalised; the log weights are those of the joint density of
+    rho and m bends, on a grid of rho. Shapes are (G,), (R, G) and (R,).
+    """
+    u, log_rho = np.linspace(-9, 9, 401), np.linspace(-7, 9, 401)
+    x = KNEE * np.sinh(u)
+    cost = KNEE**2 * (np.cosh(u) - 1)
+    density = np.exp(-np.outer(np.exp(log_rho), cost)) * KNEE * np.cosh(u)
+    below = np.cumsum(density, axis=1) * (u[1] - u[0])
+
+    # a Gamma distribution of rho, times the integral over each bend
+    strength, rate = FREEDOM + m, FREEDOM / ridge
+    log_weights = strength * (log_rho + np.log(rate)) - rate * np.exp(log_rho)
+    log_weights += m * np.log(below[:, -1]) - math.lgamma(strength)
+    return x, below, log_weights + np.log(log_rho[1] - log_rho[0])

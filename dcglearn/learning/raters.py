@@ -46,26 +46,27 @@ def with_raters(objective: FitObjective, theta: Floats) -> tuple[FitObjective, F
 
 
 def _step(objective: FitObjective, theta: Floats) -> Floats:
-    """Return Newton's step of the raters' deviations and, last, of what is common, (c, R + 1).
+    """Return Newton's step of the raters' deviations and, last, of what is common, (2, R + 1).
 
-    The c rows are the logit of error and, where sides are known, the position bias.
+    The rows are the logit of error and the position bias, which stays 0 unless sides are known.
     """
-    model, share, at = objective.model, objective.share, _common(objective.model)
-    c = len(at)
+    model, share = objective.model, objective.share
     sums = objective.pairs.sums_of_raters(model.points(theta[None]))
-    slopes = share * sums.slopes[:, :c]
-    curvature = _made_convex(share * sums.curvature[:, :c, :c])
+    slopes = share * sums.slopes
+    curvature = _made_convex(share * sums.curvature)
 
     # eliminate the raters, whose deviations have a prior
-    of_own = np.diag(OWN_SPREADS[:c] ** -2.0)
-    slopes_of_own = slopes + model.own[:c].T @ of_own
+    of_own = np.diag(OWN_SPREADS**-2.0)
+    slopes_of_own = slopes + model.own.T @ of_own
     eliminated = np.linalg.solve(curvature + of_own, np.dstack([curvature, slopes_of_own]))
 
     # what is common meets all of them, and its own prior
     rest = (np.dstack([curvature, slopes]) - curvature @ eliminated).sum(axis=0)
-    _, gradient, hessian = model.prior.at(theta[None])
-    whole = rest[:, :c] + hessian[0][np.ix_(at, at)]
-    common = -np.linalg.solve(whole, rest[:, c] + gradient[0, at])
+    _, gradient, hessian = model.prior.at(theta[None], curved=True)
+    at, common = _common(model), np.zeros(2)
+    c = len(at)
+    whole = rest[:c, :c] + hessian[0][np.ix_(at, at)]
+    common[:c] = -np.linalg.solve(whole, rest[:c, -1] + gradient[0, at])
 
     # and substitute it back
     step = np.column_stack([-(eliminated @ np.append(common, 1.0)).T, common])
@@ -78,15 +79,15 @@ def _common(model: Model) -> Indices:
 
 
 def _made_convex(curvature: Floats) -> Floats:
-    """Return matrices, (R, c, c), with eigenvalues of the same size, none of them negative."""
+    """Return matrices, (R, 2, 2), with eigenvalues of the same size, none of them negative."""
     values, vectors = np.linalg.eigh(curvature)
     return (vectors * np.abs(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
 def _moved(objective: FitObjective, theta: Floats, step: Floats) -> tuple[FitObjective, Floats]:
     """Return the objective and parameters after a step, within bounds."""
-    model, own, theta = objective.model, objective.model.own.copy(), theta.copy()
-    c = len(step)
-    own[:c] = np.clip(own[:c] + step[:, :-1], *LIMITS[:, :c, None])
-    theta[_common(model)] += step[:, -1]
-    return replace(objective, model=replace(model, own=own)), np.clip(theta, *model.bounds)
+    model, theta = objective.model, theta.copy()
+    at = _common(model)
+    theta[at] += step[: len(at), -1]
+    model = model.with_own(np.clip(model.own + step[:, :-1], *LIMITS[:, :, None]))
+    return replace(objective, model=model), np.clip(theta, *model.bounds)

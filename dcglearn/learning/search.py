@@ -7,7 +7,7 @@ region. Long logs are learned from samples first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,7 +105,7 @@ def search(whole: FitObjective, starts: Sequence[Floats]) -> Ends:
 def descend(
     function: Callable[[Floats], Local],
     theta: Floats,
-    bounds: tuple[Floats, Floats],
+    bounds: Iterable[Floats],
     *,
     max_steps: int = MAX_STEPS,
     tol: float = EXACT,

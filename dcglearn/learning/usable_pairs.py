@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Counts, Flags, InputError, shortened
+from dcglearn.foundation.validation import Counts, Flags, InputError
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.sides import Sides
 
@@ -27,21 +26,6 @@ def sides_of(log: PreferencePairs) -> Sides:
     if log.rater is None or log.swapped is None:
         return Sides.of(np.zeros(0, np.str_), np.zeros(0, bool))
     return Sides.of(log.rater, log.swapped)
-
-
-def warn_of_one_sided(raters: NDArray[Any]) -> None:
-    """Warn if raters are left out since they always name one side."""
-    names = [*map(repr, sorted(map(str, raters)))]
-    if names:
-        some = ", ".join(names if len(names) <= 3 else [*names[:3], "..."])
-        warnings.warn(
-            shortened(
-                f"of {number_of(len(names), 'raters')} ({some}) nearly every verdict names one "
-                "side, the others name both: theirs are left out; leave the sides out of the log "
-                "(--columns swapped=) to have them counted"
-            ),
-            stacklevel=2,
-        )
 
 
 def usable_pairs(log: AnyLog, one_sided: NDArray[Any] | None = None) -> AnyLog:

@@ -143,11 +143,10 @@ def _weights(
 
 def with_best_judges(objective: FitObjective, theta: Floats) -> Floats:
     """Return parameters, shape (1, p), with the judges that fit best with the curves of theta."""
-    ends = np.tile(np.clip(theta, *objective.model.bounds), (2, 1))
-    judges = objective.model.of_judges
-    ends[:, judges] = np.array(objective.model.bounds)[:, judges]
-    low, high = ends
-    return descend(objective, theta[None], (low, high), max_steps=50, tol=1e-6).theta
+    bounds, judges = np.array(objective.model.bounds), objective.model.of_judges
+    ends = np.tile(np.clip(theta, *bounds), (2, 1))
+    ends[:, judges] = bounds[:, judges]
+    return descend(objective, theta[None], ends, max_steps=50, tol=1e-6).theta
 
 
 def with_zero_gain(dcg: DCG, zero: int) -> DCG:

@@ -185,7 +185,7 @@ class PreferencePairs(Columns, Weighted):
         judgement stands for itself. Raises InputError if the fraction is not within 0..1, the log
         lacks the column, or a part would be empty.
         """
-        within(fraction, "fraction", 1, above=True, below=True)
+        within(fraction, "fraction", 1, exclusive=True)
 
         # clusters of the first part
         clusters = self.clusters(by)

@@ -7,17 +7,17 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import (
     MAX_GRADES,
     Fields,
-    Flags,
     Floats,
     InputError,
     Integers,
     flag,
     known,
+    refuse_where,
     whole_number,
     within,
 )
@@ -235,7 +235,7 @@ class PrecisionObjective(Objective):
 def positive(**values: float) -> None:
     """Raise InputError unless all values are positive finite numbers."""
     for name, value in values.items():
-        within(value, name, above=True)
+        within(value, name, exclusive=True)
 
 
 def check(
@@ -250,7 +250,7 @@ def check(
     f = np.ascontiguousarray(scores, dtype=np.float64)
     if f.ndim != 1:
         raise InputError(f"scores has shape {f.shape}; expected one score per document, (n,)")
-    _refuse_wrong("scores", f, np.isfinite(f), "is not a finite number; did the model diverge?")
+    refuse_where(~np.isfinite(f), f, "scores", "is not a finite number; did the model diverge?")
 
     # grades and queries
     y = checked_grades(grades, len(f), top_grade)
@@ -265,15 +265,8 @@ def check(
         raise InputError(
             f"weight has shape {v.shape}; expected one value per query, ({n_queries},)"
         )
-    _refuse_wrong("weight", v, np.isfinite(v) & (v >= 0), "is not a finite number >= 0")
+    refuse_where(~(np.isfinite(v) & (v >= 0)), v, "weight", "is not a finite number >= 0")
     return Batch(f, y, ends, v)
-
-
-def _refuse_wrong(name: str, values: NDArray[Any], right: Flags, problem: str) -> None:
-    """Raise InputError, with place and value, for the first value that is not right."""
-    if not right.all():
-        place = int(np.argmin(right))
-        raise InputError(f"{name}[{place}] = {values[place]:g} {problem}")
 
 
 def checked_grades(grades: ArrayLike, n: int, top: int, scale: str = "the DCG's scale") -> Integers:
@@ -288,23 +281,20 @@ def checked_grades(grades: ArrayLike, n: int, top: int, scale: str = "the DCG's 
             f"Unknown label type: grades are {labels.dtype}; expected integers, 0 = worst"
         )
     if labels.dtype.kind == "f":
-        whole = labels == np.floor(labels)
         remedy = (
             "is not a grade: grades are integers, 0 = worst; np.digitize(grades, [0.5, 1.5]) makes "
             "levels of numbers, and nDCG of evaluate_arrays takes them as gains"
         )
-        _refuse_wrong("grades", labels, whole, remedy)
+        refuse_where(labels != np.floor(labels), labels, "grades", remedy)
 
-    # find the first grade that is not on the scale
-    if labels.max() > top or labels.min() < 0:
-        wrong = int(np.argmax((labels > top) | (labels < 0)))
-        problem = (
-            f"is not a grade of {scale}, 0..{top}; give a DCG, or n_grades, with as many grades as "
-            "the labels"
-        )
-        if labels[wrong] < 0:
-            problem = "is not a known grade; leave unjudged documents out, or grade them 0"
-        raise InputError(f"grades[{wrong}] = {labels[wrong]:g} {problem}")
+    # grades on the scale
+    unknown = "is not a known grade; leave unjudged documents out, or grade them 0"
+    refuse_where(labels < 0, labels, "grades", unknown)
+    remedy = (
+        f"is not a grade of {scale}, 0..{top}; give a DCG, or n_grades, with as many grades as the "
+        "labels"
+    )
+    refuse_where(labels > top, labels, "grades", remedy)
     return np.ascontiguousarray(labels, np.int64)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.finding import cells_of, plain
-from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.markup import Shown
 from dcglearn.foundation.plain_text import aligned, names_in, number_of
+from dcglearn.foundation.sources import read_json_object
 from dcglearn.foundation.validation import (
     Fields,
     InputError,

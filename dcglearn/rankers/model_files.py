@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.inputs import read_json_object
+from dcglearn.foundation.sources import read_json_object
 from dcglearn.foundation.validation import Fields, InputError, PathLike, errors_in
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, read_metric

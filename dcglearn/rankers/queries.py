@@ -19,10 +19,10 @@ from dcglearn.foundation.validation import (
     Grades,
     InputError,
     Integers,
-    first_place,
     frozen,
     one_of,
     query_offsets,
+    refuse_where,
     scale_size,
 )
 from dcglearn.losses.objective import checked_grades
@@ -163,9 +163,8 @@ class Queries:
                 f"scores has shape {values.shape}; expected one score per document, "
                 f"{self.grades.shape}"
             )
-        if np.isnan(values).any():
-            place = first_place("scores", values, np.isnan(values))
-            raise InputError(f"{place}; documents without a score cannot be ranked")
+        problem = "is no score, without which a document cannot be ranked"
+        refuse_where(np.isnan(values), values, "scores", problem)
         one = {"metric": own}
         divided = [] if isinstance(own, ListUtility) else one
         found = values_by_query(

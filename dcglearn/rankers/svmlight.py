@@ -6,8 +6,7 @@ import io
 import re
 from typing import Any
 
-from dcglearn.foundation.inputs import refuse_beyond_memory
-from dcglearn.foundation.sources import content
+from dcglearn.foundation.sources import content, refuse_beyond_memory
 from dcglearn.foundation.validation import InputError, PathLike, as_path
 from dcglearn.rankers.queries import Queries
 

@@ -132,7 +132,7 @@ class BoostedRanker(ValidatedRanker):
         whole_number(self.random_state, "random_state", 0)
         whole_number(self.num_leaves, "num_leaves", 2, 1 << 17)  # as in LightGBM
         # with a larger rate, scores soon overflow
-        within(self.learning_rate, "learning_rate", 1000.0, "0.1 is the default", above=True)
+        within(self.learning_rate, "learning_rate", 1000.0, "0.1 is the default", exclusive=True)
         check_words(self.follow, self.curvature)
 
     def _fit(self, training: Training) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, InputError, PolarsFrame, within
-from dcglearn.learning.fit import DirectLearner, fit_log, fit_of
-from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.fit import fit_log, fit_of
+from dcglearn.learning.options import DCGOptions, Learner
 from dcglearn.learning.pairs import coded
 from dcglearn.logs.columns import ties_of
 from dcglearn.raters.alpha import krippendorff_alpha
@@ -103,11 +103,7 @@ class RaterAgreement(Finding):
 
 
 def rater_agreement(
-    log: Preferences,
-    learner: DirectLearner | None = None,
-    *,
-    errors: bool = True,
-    level: float = 0.95,
+    log: Preferences, learner: Learner | None = None, *, errors: bool = True, level: float = 0.95
 ) -> RaterAgreement:
     """Measure how far raters agree with each other, and with a learned DCG.
 
@@ -156,7 +152,7 @@ def rater_agreement(
     log = as_preferences(log)
     if not len(log):
         raise InputError("the log has no pair: agreement cannot be measured")
-    within(level, "level", 1, above=True, below=True)
+    within(level, "level", 1, exclusive=True)
 
     # raters, and what they judged; without names, each verdict is another's
     labels = np.full(len(log), NOBODY) if log.rater is None else log.rater

@@ -94,24 +94,16 @@ def find(names: Sequence[str], contract: Contract, columns: OwnNames = None) -> 
             f"{_remedy([*names, *own], [unknown], can_name)}"
         )
 
-    # a role has the column that the user names
-    named = {role: _named(names, role, name) for role, name in own.items()}
-    wide = [role for role, its in named.items() if its[1:] and contract[role].kind != "grades"]
-    if wide:
-        raise InputError(
-            f"columns={{{wide[0]!r}: {own[wide[0]]!r}}} names {listed(named[wide[0]])}; give one; "
-            "see the recipes 'A column for each rater' and 'Grades of several raters'"
-        )
+    # a role has the column that the user names, others have one of an accepted name
+    named = {role: _named(names, role, name, contract[role]) for role, name in own.items()}
+    free, found, missing = unused(names, named), {}, []
+    for role, about in contract.items():
+        its = named[role] if role in named else _accepted(free, role, about)
+        if its:
+            found[role] = its
+        elif about.required:
+            missing.append(role)
 
-    # others have one of an accepted name
-    free = unused(names, named)
-    everything = {
-        role: named[role] if role in named else _accepted(free, role, about)
-        for role, about in contract.items()
-    }
-    found = {role: its for role, its in everything.items() if its}
-
-    missing = [role for role, about in contract.items() if about.required and role not in found]
     if missing:
         lacks = "; ".join(f"no {role!r} ({contract[role].names})" for role in missing)
         remedy = _remedy(names, missing, can_name)
@@ -142,7 +134,7 @@ def _refuse_twins(names: Sequence[str], found: Found) -> None:
             )
 
 
-def _named(names: Sequence[str], role: str, name: str) -> list[str]:
+def _named(names: Sequence[str], role: str, name: str, about: Role) -> list[str]:
     """Return the column that the user names, or those of a pattern or of a range."""
     if not name:
         return []
@@ -168,6 +160,11 @@ def _named(names: Sequence[str], role: str, name: str) -> list[str]:
             f"range such as 'first..last'; {_unfilled([role])}see the recipes 'Values inside "
             "objects', 'Two lines of names' and 'No names, titles above, another encoding, "
             "another sheet'"
+        )
+    if its[1:] and about.kind != "grades":
+        raise InputError(
+            f"columns={{{role!r}: {name!r}}} names {listed(its)}; give one; see the recipes "
+            "'A column for each rater' and 'Grades of several raters'"
         )
     return its
 

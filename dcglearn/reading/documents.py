@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dcglearn.foundation.inputs import expand_paths, is_path, keys_once
-from dcglearn.foundation.sources import content
+from dcglearn.foundation.sources import content, expand_paths, is_path, keys_once
 from dcglearn.foundation.validation import InputError, errors_in, listed, one_of
 from dcglearn.reading.columns import OwnNames, find, unused
-from dcglearn.reading.contract import JUDGED, Contract, Found, plain
+from dcglearn.reading.contract import JUDGED, Contract, plain
 from dcglearn.reading.scale import BAD, COMMAS, NO_GRADE, Scale
 from dcglearn.reading.tables import Refusals, Table, joined, table_of, table_of_bytes
 from dcglearn.reading.texts import text, twins
@@ -28,7 +27,7 @@ MISSING = (*NO_GRADE, "nan", "none")
 ALONE = re.compile(rb'(?m)^("[^"\n]*"|[^",;\r\n]+)[,;]*(?=\r?$)')
 """A line with one cell that is not blank, the first."""
 
-USUAL = {"q0", "iteration", "iter", "query", "querytext", "docid"}
+USUAL = {"q0", "iteration", "iter", "querytext", "docid"}
 """Plain names of columns that stand beside those that are read in TREC's files and PyTerrier."""
 
 
@@ -43,10 +42,10 @@ def judged_documents(
     own, levels = columns or {}, Scale.of(scale, n_grades)
     sources = [("judgements", judgements)]
     if is_path(judgements):
-        sources = [opened(path, JUDGED, own) for path in expand_paths(judgements)]
-    tables = [_graded(name, documents_of(name, one, JUDGED, own), levels) for name, one in sources]
-    name = sources[0][0] if len(sources) == 1 else f"{len(sources):,} files"
+        sources = [opened(path, JUDGED) for path in expand_paths(judgements)]
+    tables = [_graded(documents_of(name, one, JUDGED, own), levels) for name, one in sources]
     table = joined(tables)
+    name = table.name if len(tables) == 1 else f"{len(tables):,} files"
     warn_of_twins(name, table.frame["query"])
 
     # no grade is a slip, unless the scale names it
@@ -56,7 +55,7 @@ def judged_documents(
     return name, frame, levels.names
 
 
-def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
+def opened(path: str, contract: Contract) -> tuple[str, Any]:
     """Return the name of a file, and the table or the dictionary by query that it holds."""
     judged = contract is JUDGED
     name, data = content(path, "one judgement a line" if judged else "one document a line")
@@ -64,10 +63,7 @@ def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
         _check_text(name, data)
         table = lines_of(name, data, judged=judged)
         if table is not None:
-            with errors_in(name):
-                found = _found(table.frame, contract, own)
-            cells = table.frame.select(pl.col(its[0]).alias(role) for role, its in found.items())
-            return name, replace(table, frame=cells)
+            return name, table
 
         # Python writes NaN, which JSON does not know
         if data.lstrip()[:1] == b"{":
@@ -80,23 +76,48 @@ def opened(path: str, contract: Contract, own: OwnNames) -> tuple[str, Any]:
     header = data.partition(b"\n")[0].decode(errors="replace")
     if judged and plain(header) == "querydocidrating":
         data = ALONE.sub(b"", data)
-    return name, _by_role(table_of_bytes(name, data), contract, own)
+    return name, table_of_bytes(name, data)
 
 
 def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Table:
-    """Return the documents in a frame, in records, or in a dictionary by query."""
-    if isinstance(value, Table):
-        return value
+    """Return the documents in a table, or in a dictionary by query, as columns by role.
+
+    Names are texts, and numbers as they are; a warning names columns that are not used.
+    """
+    number = "grade" if contract is JUDGED else "score"
     with errors_in(name):
-        if isinstance(value, Mapping):
-            value = _of_dictionary(value, "grade" if contract is JUDGED else "score")
-        table = table_of(value)
-    places = table.places.with_columns(file=pl.lit(name))
-    return _by_role(Table(table.frame, places), contract, own)
+        table = table_of(_of_dictionary(value, number) if isinstance(value, Mapping) else value)
+        table = replace(table, places=table.places.with_columns(file=pl.lit(name)))
+        names = table.frame.columns
+
+        # where the columns are; BEIR's judgements have scores
+        if contract is JUDGED and {*map(plain, names)} >= {"corpusid", "score"}:
+            contract = {**JUDGED, "grade": replace(JUDGED["grade"], names="score")}
+        found = find(names, contract, own)
+        if not {"grade", "score", "rank"} & found.keys():
+            raise InputError(
+                f"no {number!r} ({contract[number].names}); found {listed(names)}; "
+                f"columns={{{number!r}: '...'}} names it; if the files are exchanged: {ORDER}"
+            )
+
+    # those that are not used; if one has the name of a role, the user has chosen another
+    usual = USUAL | contract.keys()
+    others = [one for one in unused(names, found) if plain(one) not in usual]
+    if others:
+        warnings.warn(f"{name}: columns that are not used: {listed(others)}", stacklevel=2)
+
+    # names as text
+    refusals, columns = Refusals(table), {}
+    for role, its in found.items():
+        cells = table.frame[its[0]]
+        is_name = contract[role].kind == "label" and not table.words
+        columns[role] = _names(role, cells, refusals) if is_name else cells
+    refusals.check()
+    return replace(table, frame=pl.DataFrame(columns))
 
 
-def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl.Series:
-    """Return the numbers of a column, null where they are missing."""
+def numbers(role: str, table: Table, remedy: str = "") -> pl.Series:
+    """Return the numbers of a column, null where they are missing; refuse other cells."""
     cells = table.frame[role]
     if cells.dtype.is_numeric():
         return cells.cast(pl.Float64).fill_nan(None)
@@ -106,7 +127,7 @@ def numbers(role: str, table: Table, refusals: Refusals, remedy: str = "") -> pl
         lower = lower.replace({"true": "1", "false": "0"})
     values = lower.cast(pl.Float64, strict=False).fill_nan(None)
     is_wrong = values.is_null() & ~lower.is_in(MISSING)
-    refusals.add(is_wrong, f"{role} is", f"write a number such as 0.5; {remedy}{COMMAS}", texts)
+    table.refuse(is_wrong, f"{role} is", f"write a number such as 0.5; {remedy}{COMMAS}", texts)
     return values
 
 
@@ -144,10 +165,8 @@ def _of_json(name: str, data: bytes) -> Any:
     with errors_in(name):
         try:
             value = json.loads(data, object_pairs_hook=keys_once)
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, RecursionError):
             return None
-        except RecursionError as error:
-            raise InputError(f"not valid JSON ({error})") from error
 
     if "judgmentRatings" not in value:
         return value if all(isinstance(part, dict) for part in value.values()) else None
@@ -191,45 +210,11 @@ def _of_dictionary(queries: Mapping[Any, Any], number: str) -> pl.DataFrame:
         ) from error
 
 
-def _by_role(table: Table, contract: Contract, own: OwnNames) -> Table:
-    """Return the columns of a table by role, names as text; warn of those that are not used."""
-    with errors_in(table.name):
-        found = _found(table.frame, contract, own)
-    others = [one for one in unused(table.frame.columns, found) if plain(one) not in USUAL]
-    if others:
-        warnings.warn(f"{table.name}: columns that are not used: {listed(others)}", stacklevel=2)
-
-    # names as text, and numbers as they are
-    refusals, columns = Refusals(table), {}
-    for role, its in found.items():
-        cells = table.frame[its[0]]
-        is_name = contract[role].kind == "label"
-        columns[role] = _names(role, cells, refusals) if is_name else cells
-    refusals.check()
-    return replace(table, frame=pl.DataFrame(columns))
-
-
-def _found(frame: pl.DataFrame, contract: Contract, own: OwnNames) -> Found:
-    """Return the columns of a table by role; raise InputError if none is of numbers."""
-    names, judged = frame.columns, contract is JUDGED
-    if judged and {*map(plain, names)} >= {"corpusid", "score"}:  # as BEIR writes it
-        contract = {**JUDGED, "grade": replace(JUDGED["grade"], names="score")}
-    found = find(names, contract, own)
-    if {"grade", "score", "rank"} & found.keys():
-        return found
-
-    role = "grade" if judged else "score"
-    raise InputError(
-        f"no {role!r} ({contract[role].names}); found {listed(names)}; columns={{{role!r}: '...'}} "
-        f"names it; if the files are exchanged: {ORDER}"
-    )
-
-
 def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
     """Return names as text, which every row has."""
     texts = text(cells)
     refusals.add(texts == "", f"{role} is missing")
-    if texts.str.contains(r"^[\[{]|[\n\r]").any():
+    if texts.str.contains_any(["[", "{", "\n", "\r"]).any():  # faster than the patterns
         has_lines = texts.str.contains(r"[\n\r]")
         refusals.add(has_lines, f"{role} holds a line end:", "is a quotation mark missing?", texts)
         is_list = texts.str.contains(r"^(\[(\]|[\[\{\"0-9-])|\{[\}\"])")
@@ -237,39 +222,35 @@ def _names(role: str, cells: pl.Series, refusals: Refusals) -> pl.Series:
     return texts
 
 
-def _graded(name: str, table: Table, levels: Scale) -> Table:
+def _graded(table: Table, levels: Scale) -> Table:
     """Return the documents that have a grade, a number or a place on a scale; warn of others."""
-    refusals = Refusals(table)
     if levels.names is None:
         remedy = (
             "scale= (--scale Bad,Fair,Good) gives names of grades, worst first, and "
             "columns={'grade': '...'} another column; "
         )
-        grade = numbers("grade", table, refusals, remedy)
-
-        # numbers that are too large
-        refusals.add(grade.is_infinite().fill_null(False), "grade is", "", grade)
+        grade = numbers("grade", table, remedy)
+        table.refuse(grade.is_infinite().fill_null(False), "grade is", "", grade)
     else:
         texts = text(table.frame["grade"])
         codes = levels.codes(texts)
         first = texts[int((codes == BAD).argmax())]
-        refusals.add(codes == BAD, f"grade holds {levels.problem(first)}")
+        table.refuse(codes == BAD, f"grade holds {levels.problem(first)}")
 
         # numbers below 0 are worth nothing
         is_below = (texts.cast(pl.Float64, strict=False) < 0).fill_null(False)
         grade = pl.Series(codes, dtype=pl.Float64).replace(-1.0, None).set(is_below, 0.0)
-    refusals.check()
 
     # grades below 0 are worth nothing, and documents without a grade not judged
     frame = table.frame.select("query", "document", grade.clip(0.0).alias("grade"))
     missing = grade.is_null().arg_true().to_list()
     if len(missing) == len(frame):
-        raise InputError(f"{name} holds no grade; judge some documents first")
+        raise InputError(f"{table.name} holds no grade; judge some documents first")
     table = replace(table, frame=frame)
     if missing:
         warnings.warn(
-            f"{name}: no grade of {len(missing):,} of {len(frame):,} documents, which count as not "
-            f"judged; the first is in {table.place(missing[0])}",
+            f"{table.name}: no grade of {len(missing):,} of {len(frame):,} documents, which count "
+            f"as not judged; the first is in {table.place(missing[0])}",
             stacklevel=2,
         )
         table = table.without(missing)
@@ -313,44 +294,38 @@ def without_duplicates(
 
     # the first of those that occur again
     if duplicates == "error":
-        refusals = Refusals(table)
         twice = frame.select(keys).is_duplicated()
         problem = "occurs more than once for its query: the document"
         remedy = (
             'in Python, duplicates="first" or "last" keeps one; or see the recipe '
             "'Grades of several raters'"
         )
-        refusals.add(twice, problem, remedy, frame["document"])
-        refusals.check()
+        table.refuse(twice, problem, remedy, frame["document"])
     keep: Any = duplicates
     return frame.unique(keys, keep=keep, maintain_order=True)
 
 
-def scored(name: str, table: Table) -> Table:
+def scored(table: Table) -> Table:
     """Return documents with scores, or with ranks in their place where no row has a score."""
-    frame, refusals = table.frame, Refusals(table)
-    score = numbers("score", table, refusals) if "score" in frame else None
-    refusals.check()
+    frame = table.frame
+    score = numbers("score", table) if "score" in frame else None
     if score is not None and not score.is_null().all():
         remedy = "columns={'score': ''} takes the ranks" if "rank" in frame else ""
-        refusals.add(score.is_null(), "score is missing", remedy)
-        refusals.check()
+        table.refuse(score.is_null(), "score is missing", remedy)
         frame = frame.with_columns(score=score)
         if "rank" in frame:
-            _check_ranks(name, frame)
+            _check_ranks(table.name, frame)
         return replace(table, frame=frame.drop("rank", strict=False))
 
     # ranks alone
     if "rank" not in frame:
-        raise InputError(f"{name} holds no score")
-    rank = numbers("rank", table, refusals)
-    refusals.check()
+        raise InputError(f"{table.name} holds no score")
+    rank = numbers("rank", table)
     keys = [role for role in ("run", "query") if role in frame]
     frame = frame.with_columns(score=-rank).drop("rank")
     is_shared = frame.select(*keys, "score").is_duplicated() | rank.is_null()
     problem = "is missing, or occurs twice in the query, and there are no scores: the rank"
-    refusals.add(is_shared, problem, "", rank)
-    refusals.check()
+    table.refuse(is_shared, problem, "", rank)
     return replace(table, frame=frame)
 
 

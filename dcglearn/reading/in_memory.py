@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.sources import is_path
 from dcglearn.foundation.validation import InputError, PathLike, is_frame, is_records
 from dcglearn.reading.preferences import Preferences
 

@@ -29,8 +29,7 @@ class Judgements:
 
     `n_grades` is L, by default the largest grade plus 1; None where grades are no levels, since
     one is a fraction or too large for a scale. `grade_names` are the names of the grades, worst
-    first, where they were read on a scale, and `grade_numbers` the numbers that these are, if all
-    of them are numbers. Raises InputError if a grade is not below `n_grades`.
+    first, where they were read on a scale. Raises InputError if a grade is not below `n_grades`.
 
     See Also
     --------
@@ -47,7 +46,6 @@ class Judgements:
     name: str = "judgements"
     n_grades: int | None = None
     grade_names: tuple[str, ...] | None = None
-    grade_numbers: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         import polars as pl
@@ -68,6 +66,14 @@ class Judgements:
         if size is not None and top >= size:
             raise InputError(f"{self.name}: {off_scale(top, size)}")
         object.__setattr__(self, "n_grades", size if is_whole else None)
+
+    @property
+    def grade_numbers(self) -> tuple[float, ...] | None:
+        """The numbers that the names of the grades are, if all of them are numbers."""
+        try:
+            return None if self.grade_names is None else tuple(map(float, self.grade_names))
+        except ValueError:
+            return None
 
     def __repr__(self) -> str:
         documents = number_of(len(self.frame), "documents", ",")
@@ -135,14 +141,4 @@ def read_judgements(
     from dcglearn.reading.documents import judged_documents
 
     name, frame, names = judged_documents(judgements, duplicates, n_grades, scale, columns)
-    if names is not None:
-        return Judgements(frame, name, None, names, _numbers_in(names))
-    return Judgements(frame, name, n_grades)
-
-
-def _numbers_in(names: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the numbers that names are, None if one is none."""
-    try:
-        return tuple(float(name) for name in names)
-    except ValueError:
-        return None
+    return Judgements(frame, name, n_grades if names is None else None, names)

@@ -17,8 +17,8 @@ MAX_PAIRS = 100_000_000
 Each takes 2 K + 24 bytes, and up to 130 while reading.
 """
 
-WITHIN = ("group", "segment")
-"""Columns within which lists are compared."""
+WITHIN = {"group": "rater", "segment": "segment"}
+"""Columns within which lists are compared, and the columns of the log that keep them."""
 
 
 def pairs_of_ratings(
@@ -61,8 +61,7 @@ def pairs_of_ratings(
         n_grades=scale.n_grades or size_of(lists),
         grade_names=scale.names,
         weight=weight,
-        rater=table["group"][first] if "group" in table else None,
-        segment=table["segment"][first] if "segment" in table else None,
+        **{WITHIN[role]: table[role][first] for role in numbers},
     )
 
     # what was left out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
@@ -348,20 +349,17 @@ def judgements_of(
     The values of `winner` are its codes, of `swapped` whether b was shown first, if that is told.
     """
     read = columns_of(table, JUDGEMENT, n_grades, **options)
-    frame, values, found, refusals = (
-        table.frame,
-        read.values,
-        read.recognised.columns,
-        read.refusals,
-    )
+    frame, found = table.frame, read.recognised.columns
+    values, refusals = read.values, read.refusals
     own = names_given(options.get("columns"), frame.columns, JUDGEMENT)
     if "swapped" not in {*found, *own}:
         refuse_unused_order(frame, found)
 
     # winners as lists
     swapped = values.get("swapped")
-    winner = frame[found["winner"][0]]
-    systems = [frame[found[role][0]] for role in ("system_a", "system_b") if role in found]
+    winner = text(frame[found["winner"][0]])
+    roles = ("system_a", "system_b")
+    systems = [text(frame[found[role][0]]) for role in roles if role in found]
     winners = winners_of(winner, systems, winner_words, refusals)
     called_left = plain(found["a"][0]).startswith("l")
     codes = lists_meant(winners, swapped, sides, refusals, called_left=called_left)
@@ -373,7 +371,7 @@ def judgements_of(
     if swapped is None and "rater" in values:
         _remark_one_sided(values["rater"], codes, refusals)
     if len(systems) == 2:
-        _remark_systems([text(names).to_numpy() for names in systems], codes, refusals)
+        _remark_systems([names.to_numpy() for names in systems], codes, refusals)
     refusals.check()
 
     # winners, and strengths by word
@@ -405,9 +403,8 @@ def _remark_systems(systems: Sequence[Any], codes: Grades, refusals: Refusals) -
     if len(names) != 2:
         return
     won = np.where(codes == A, *systems)[decided]
-    (most, first), (least, second) = sorted(
-        ((np.count_nonzero(won == name), name) for name in names), key=lambda one: -one[0]
-    )
+    counts = Counter({name: np.count_nonzero(won == name) for name in names})
+    (first, most), (second, least) = counts.most_common()
     p_value = min(1.0, 2 * float(binomial_tail(most, len(won))))
     refusals.remarks.append(
         f"{first} won {most:,} of {number_of(len(won), 'verdicts', ',')}, {second} {least:,} "
@@ -436,21 +433,23 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
     b_wins, ties = codes == B, codes == TIE
     supersedes = values.pop("supersedes", None)
 
-    # all rows, the preferred list with what belongs to it first
-    preferred, other = _preferred_first([values.pop("a"), values.pop("b")], b_wins)
+    # the preferred list with what belongs to it comes first
+    lists = np.stack([values.pop("a"), values.pop("b")], axis=1)
+    lists[b_wins] = lists[b_wins, ::-1]
     docs = [values.pop(role) for role in ("docs_a", "docs_b") if role in values]
     if len(docs) == 1:
         raise InputError("docs_a and docs_b go together: one of the two is missing")
+    if docs:
+        values["docs"] = np.column_stack(docs)
+        values["docs"][b_wins] = values["docs"][b_wins, ::-1]
 
-    # all of them as a log
+    # all rows as a log
     log = Preferences(
-        preferred,
-        other,
+        lists,
         n_grades=judged.scale.n_grades,
         grade_names=judged.scale.names,
         tie=ties if ties.any() else None,
         swapped=None if swapped is None else swapped ^ b_wins,
-        docs=_preferred_first(docs, b_wins).T if docs else None,
         **values,
     )
 
@@ -466,16 +465,6 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
         shown = None if swapped is None else swapped[counts]
         check_direction(log, recognised.words or {}, shown, sides)
     return log.changed(dropped=dropped, recognised=recognised, as_is=as_is)
-
-
-def _preferred_first(both: Sequence[Any], b_wins: Flags) -> Any:
-    """Return what the lists a and b have, of the preferred ones and of the rest.
-
-    Its shape is (2, n), or (2, n, K) for grades.
-    """
-    a, b = both
-    flip = b_wins.reshape(-1, *[1] * (a.ndim - 1))
-    return np.stack([np.where(flip, b, a), np.where(flip, a, b)])
 
 
 def reasons_of(ids: Any, supersedes: Any, is_open: Flags) -> Grades:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dcglearn.foundation.validation import InputError, PolarsFrame, one_of, whole_number
-from dcglearn.reading.contract import JUDGEMENT, Contract, Role, plain
-from dcglearn.reading.runs import Run, RunsLike, in_order, read_runs
+from dcglearn.foundation.validation import InputError, PolarsFrame, whole_number
+from dcglearn.reading.contract import JUDGEMENT, LISTED, Contract, Role, plain
+from dcglearn.reading.runs import Run, RunsLike, read_runs
 
 LISTS: Contract = {
     "system_a": Role("label", "system_a model_a left_system left_model left a"),
@@ -17,8 +17,8 @@ LISTS: Contract = {
 
 VERDICT: Contract = {
     **LISTS,
-    **{x: Role("label", JUDGEMENT[x].names, required=True) for x in ("query", "winner")},
-    "swapped": JUDGEMENT["swapped"],
+    "query": LISTED["query"],
+    **{role: JUDGEMENT[role] for role in ("winner", "swapped")},
 }
 """The columns of a verdict on two runs."""
 
@@ -29,7 +29,6 @@ def with_runs(
     second: RunsLike,
     *,
     depth: int = 10,
-    ties: str = "docno-desc",
     columns: Mapping[str, str] | str | None = None,
 ) -> PolarsFrame:
     """Return verdicts on the lists of two runs with these lists, as `with_grades` takes them.
@@ -47,9 +46,8 @@ def with_runs(
     first, second : Run, path, data frame or dict
         The runs, as in `read_runs`; each holds one system.
     depth : int
-        How many documents of each run count. Take as many as the judges saw.
-    ties : {"docno-desc", "stable"}
-        How documents with equal scores are ranked, as in `evaluate`.
+        How many documents of each run count, in the order of `evaluate`. Take as many as the judges
+        saw.
     columns : mapping or str, optional
         The table's own columns by the usual name.
 
@@ -73,7 +71,6 @@ def with_runs(
     from dcglearn.reading.texts import text
 
     whole_number(depth, "depth")
-    one_of(ties, "ties", ("docno-desc", "stable"))
     runs = [_one_run(first, "first"), _one_run(second, "second")]
     if isinstance(verdicts, Mapping):
         verdicts = [{"query": query, "winner": winner} for query, winner in verdicts.items()]
@@ -126,7 +123,7 @@ def with_runs(
 
     # the lists of the runs, by query
     pairs = zip(runs, labels, strict=True)
-    lists = [_lists(run, depth, ties).with_columns(run=pl.lit(label)) for run, label in pairs]
+    lists = [_lists(run, depth).with_columns(run=pl.lit(label)) for run, label in pairs]
     for role in LISTS:
         docs = f"docs_{role[-1]}"
         its = pl.concat(lists).rename({"document": docs, "run": role})
@@ -156,10 +153,13 @@ def _one_run(run: RunsLike, side: str) -> Run:
     return runs[0]
 
 
-def _lists(run: Run, depth: int, ties: str) -> PolarsFrame:
-    """Return the documents that a run ranks highest for each query, a list a query."""
+def _lists(run: Run, depth: int) -> PolarsFrame:
+    """Return the documents that a run ranks highest for each query, a list a query.
+
+    They are in trec_eval's order: by score as float32, and by name from the last where it is equal.
+    """
     import polars as pl
 
-    frame = run.frame.with_columns(pl.col("query").cast(pl.String))
-    ranked = in_order(frame, ties).group_by("query", maintain_order=True)
-    return ranked.agg(pl.col("document").head(depth))
+    keys = [pl.col("score").cast(pl.Float32), "document"]
+    ranked = run.frame.with_columns(pl.col("query").cast(pl.String)).sort(keys, descending=True)
+    return ranked.group_by("query", maintain_order=True).agg(pl.col("document").head(depth))

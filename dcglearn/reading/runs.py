@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.sources import expand_paths, is_path
 from dcglearn.foundation.validation import InputError, PolarsFrame, is_records
 from dcglearn.reading.judgements import Duplicates, Judgements, JudgementsLike, read_judgements
 
@@ -45,19 +45,6 @@ class Run:
     def __repr__(self) -> str:
         queries = number_of(self.frame["query"].n_unique(), "queries", ",")
         return f"Run({self.name!r}, {number_of(len(self.frame), 'documents', ',')}, {queries})"
-
-
-def in_order(lines: PolarsFrame, ties: str = "docno-desc") -> PolarsFrame:
-    """Return lines of ``query``, ``score`` and ``document`` by query and rank, as in trec_eval.
-
-    Scores are compared as float32; equal ones keep their order unless `ties` is "docno-desc".
-    """
-    import polars as pl
-
-    keys = ["query", pl.col("score").cast(pl.Float32), "document"]
-    n_keys = 3 if ties == "docno-desc" else 2
-    falls = [False, True, True]
-    return lines.sort(keys[:n_keys], descending=falls[:n_keys], maintain_order=True)
 
 
 def read_runs(
@@ -165,7 +152,7 @@ def _systems(
         yield name, source
     elif is_path(source):
         for path in expand_paths(source):
-            yield from _systems(*opened(path, RUN, own), own, duplicates)
+            yield from _systems(*opened(path, RUN), own, duplicates)
     elif isinstance(source, Mapping) and any(map(_is_system, source.values())):
         for label, system in source.items():
             its = [*_systems(str(label), system, own, duplicates)]
@@ -173,7 +160,7 @@ def _systems(
                 raise InputError(f"{label}: {len(its)} runs under one name; give one")
             yield name, replace(its[0][1], name=str(label))
     else:
-        table = scored(name, documents_of(name, source, RUN, own))
+        table = scored(documents_of(name, source, RUN, own))
         keys = [role for role in ("run", "query", "document") if role in table.frame]
         frame = without_duplicates(table, duplicates, keys)
 

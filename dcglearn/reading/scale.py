@@ -239,7 +239,7 @@ def as_lists(column: pl.Series, mark: str) -> pl.Series:
         texts = texts.str.replace_all(", ", ",", literal=True)
     elif mark == " " and texts.str.contains(r"[ \t\r\n]{2}|[\t\r\n]").any():
         texts = texts.str.replace_all(r"[ \t\r\n]+", " ")
-    return texts.str.split(mark).set(texts.str.to_lowercase().is_in(MISSING), None)
+    return texts.set(texts.str.to_lowercase().is_in(MISSING), None).str.split(mark)
 
 
 def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Grades]:

@@ -12,7 +12,7 @@ from dcglearn.foundation.validation import InputError, PolarsFrame, known
 from dcglearn.reading.columns import find, names_given, role_called
 from dcglearn.reading.contract import DOCUMENT, LISTED
 from dcglearn.reading.judgements import read_judgements
-from dcglearn.reading.tables import Refusals, Table, table_of
+from dcglearn.reading.tables import Table, table_of
 from dcglearn.reading.texts import text
 from dcglearn.reading.values import lists_of_names
 
@@ -62,32 +62,29 @@ def from_long(
     found = find(table.frame.columns, DOCUMENT, columns or {})
     known(keys, table.frame.columns, table.name, "key column")
 
-    # the columns of a document; of the two sides of a judgement, a is the first by its name
+    # the columns of a document, and the number of its side, of which a is the first by its name
     frame = table.frame.rename({names[0]: role for role, names in found.items()})
     position = pl.col("position").cast(pl.Float64, strict=False).fill_null(-1)
     frame = frame.with_columns(text(frame["side"]), text(frame["grade"]), position)
-    side = pl.col("side").str.to_lowercase()
-    is_first = side == side.min().over(keys)
-    frame = frame.with_columns(at=is_first.replace_strict([True, False], ["a", "b"]))
+    frame = frame.with_columns(at=pl.col("side").str.to_lowercase().rank("dense").over(keys))
 
     # each judgement has two sides, positions without gaps, and one winner
-    place, refusals = pl.col("position"), Refusals(table)
+    place = pl.col("position")
     wrong = pl.any_horizontal(
-        side.n_unique().over(keys) != 2,
+        pl.col("at").max().over(keys) != 2,
         place - place.rank("ordinal").over(*keys, "at") != place.min().clip(0, 1) - 1,
         pl.col("^winner$").drop_nulls().n_unique().over(keys) > 1,
     )
     problem = "a judgement needs two sides, each position once, from 1 or 0, and at most one winner"
     remedy = "keys= takes the columns that tell judgements apart"
-    refusals.add(frame.select(wrong).to_series(), problem, remedy)
-    refusals.check()
+    table.refuse(frame.select(wrong).to_series(), problem, remedy)
 
     # a row a judgement, with its lists and their systems
-    frame = frame.sort("position", maintain_order=True)
+    frame, sides = frame.sort("position", maintain_order=True), (("a", 1), ("b", 2))
     return frame.group_by(keys, maintain_order=True).agg(
         pl.exclude("side", "position", "grade", "at").drop_nulls().first(),
-        *(pl.col("grade").filter(at=one).alias(one) for one in "ab"),
-        *(pl.col("side").filter(at=one).first().alias(f"system_{one}") for one in "ab"),
+        *(pl.col("grade").filter(at=at).alias(one) for one, at in sides),
+        *(pl.col("side").filter(at=at).first().alias(f"system_{one}") for one, at in sides),
     )
 
 

@@ -15,8 +15,14 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.inputs import expand_paths, is_path, keys_once
-from dcglearn.foundation.sources import WRITTEN, content, parquet_rows
+from dcglearn.foundation.sources import (
+    WRITTEN,
+    content,
+    expand_paths,
+    is_path,
+    keys_once,
+    parquet_rows,
+)
 from dcglearn.foundation.validation import (
     Fields,
     Indices,
@@ -39,6 +45,9 @@ LONE_SURROGATE = re.compile(
 )
 """Half a character in an escape of JSON, which polars reads as another one."""
 
+NESTED_TEXT = re.compile(rb':\s*[\[{]\s*["{\[]')
+"""Where a list or an object of JSON begins that may hold texts."""
+
 _LOG = logging.getLogger(__name__)
 
 YOURSELF = (
@@ -48,10 +57,14 @@ YOURSELF = (
 
 @dataclass(frozen=True)
 class Table:
-    """A data frame, and the place of each of its rows: its `file`, and its `row` there from 1."""
+    """A data frame, and the place of each of its rows: its `file`, and its `row` there from 1.
+
+    A table of `words` has a text without blanks in each cell of a column of texts.
+    """
 
     frame: pl.DataFrame
     places: pl.DataFrame
+    words: bool = False
 
     @classmethod
     def of(cls, frame: pl.DataFrame, name: str, rows: Indices) -> Table:
@@ -67,6 +80,14 @@ class Table:
         """Return the place of a row for messages."""
         number, file = self.places.row(row)
         return f"{file}, row {number:,}"
+
+    def refuse(
+        self, bad: Any, problem: str, remedy: str = "", values: pl.Series | None = None
+    ) -> None:
+        """Raise BadRowsError for the rows where `bad` holds; see `Refusals.add`."""
+        refusals = Refusals(self)
+        refusals.add(bad, problem, remedy, values)
+        refusals.check()
 
     def without(self, rows: Sequence[int]) -> Table:
         """Return the table without some rows, whose others keep their places."""
@@ -244,6 +265,10 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     if (b"\\ud" in data or b"\\uD" in data) and LONE_SURROGATE.search(data):
         raise InputError(f"{name}: half a character, such as \\ud800, is no text; write it whole")
 
+    # polars loses backslashes in texts within lists and objects
+    if b"\\" in data and NESTED_TEXT.search(data):
+        data = b"\n".join(map(_plain_line, _objects(name, data)))
+
     # the keys of the first lines, or of all where some line has others
     n_values = data.count(b'":') - data.count(b'":null') - data.count(b'": null')
     n_cells = 0
@@ -253,7 +278,7 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
         except pl.exceptions.SchemaError:
             keys = [key for row in _objects(name, data) for key in row]
         frame = pl.read_ndjson(data, schema=dict.fromkeys(keys, pl.String))
-        n_cells = frame.height * frame.width - frame.null_count().sum_horizontal().item()
+        n_cells = sum(column.count() for column in frame)
         if n_cells == n_values:
             break
 
@@ -261,6 +286,12 @@ def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     if n_values > n_cells:
         list(_objects(name, data))
     return frame
+
+
+def _plain_line(row: Fields) -> bytes:
+    """Return an object as a line of JSON in which lists and objects are texts."""
+    texts = {key: json.dumps(x) for key, x in row.items() if isinstance(x, dict | list)}
+    return json.dumps(row | texts).encode()
 
 
 def _objects(name: str, data: bytes) -> Iterator[Fields]:

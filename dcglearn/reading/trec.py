@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -88,7 +89,8 @@ def lines_of(name: str, data: bytes, *, judged: bool) -> Table | None:
     if data.count(b"\n") + (data[-1:] != b"\n") != frame.height:
         lines = data.split(b"\n")
         kept = np.flatnonzero([line.strip() != b"" and line[:1] != b"#" for line in lines])
-    return Table.of(frame.drop("iteration", "Q0", strict=False), name, kept)
+    frame = frame.drop("iteration", "Q0", strict=False)
+    return replace(Table.of(frame, name, kept), words=True)
 
 
 def _columns(line: bytes, kinds: Sequence[Sequence[str]]) -> Sequence[str] | None:

@@ -94,19 +94,19 @@ def words_of_numbers(texts: pl.Series, middle: float) -> dict[str, str]:
 
 
 def winners_of(
-    column: pl.Series,
+    texts: pl.Series,
     systems: Sequence[pl.Series],
     given: Mapping[Any, str] | str | float | None,
     refusals: Refusals,
 ) -> Winners:
-    """Return the winners of a column; note the rows of other words.
+    """Return the winners that texts name; note the rows of other words.
 
     Given a number, winners are numbers, and it is their middle.
 
     Where a row names the systems of its lists, the name of one of the two is the winner, whatever
     else the word may mean.
     """
-    texts = text(column).str.replace(WHOLE, "${1}")
+    texts = texts.str.replace(WHOLE, "${1}")
     own = own_words(words_of_numbers(texts, given) if isinstance(given, int | float) else given)
     known, lower = WORDS | own, texts.str.to_lowercase()
     sides = {word: CODES[meaning.partition(":")[0]] for word, meaning in known.items()}
@@ -115,7 +115,7 @@ def winners_of(
     # names of the systems of a row
     by_name = pl.repeat(False, len(texts), eager=True)
     if len(systems) == 2:
-        is_a, is_b = (text(system) == texts for system in systems)
+        is_a, is_b = (names == texts for names in systems)
         by_name = (is_a != is_b) & ~lower.is_in([*own, ""])
         codes = codes.zip_with(~by_name, is_b.cast(pl.Int8))
 
@@ -148,14 +148,14 @@ def winners_of(
 
 
 def refuse_named_sides(
-    frame: pl.DataFrame, winner: pl.Series, others: Sequence[str], codes: NDArray[np.int8]
+    frame: pl.DataFrame, texts: pl.Series, others: Sequence[str], codes: NDArray[np.int8]
 ) -> None:
-    """Raise InputError if two unused columns hold what winners are, and tell another list.
+    """Raise InputError if two unused columns hold the texts of winners, and tell another list.
 
     A sheet may say in two columns which system stood left and right, and name one as the winner;
     its systems may be called A and B.
     """
-    texts, read = text(winner), pl.Series(codes)
+    read = pl.Series(codes)
     undecided = (texts == "") | read.is_in([TIE, OPEN])
     holds = {name: (text(frame[name]) == texts) & (texts != "") for name in others}
     named = [name for name, is_it in holds.items() if is_it.any()]

@@ -1,10 +1,8 @@
 """Public names of `dcglearn.trust`."""
 
 from dcglearn.audits.audit import audit as audit
-from dcglearn.foundation.findings import Report as Report
+from dcglearn.foundation.finding import Report as Report
 from dcglearn.learning.factoring import Factoring as Factoring
-from dcglearn.learning.similarity import identifiable_similarity as identifiable_similarity
-from dcglearn.learning.similarity import similarity as similarity
 from dcglearn.raters.rater_agreement import RaterAgreement as RaterAgreement
 from dcglearn.raters.rater_agreement import rater_agreement as rater_agreement
 from dcglearn.raters.repeats import reconciled as reconciled
@@ -29,5 +27,7 @@ from dcglearn.trust.product_form import PositionTest as PositionTest
 from dcglearn.trust.product_form import position_dependence as position_dependence
 from dcglearn.trust.segments import SegmentTest as SegmentTest
 from dcglearn.trust.segments import segment_test as segment_test
+from dcglearn.trust.similarities import identifiable_similarity as identifiable_similarity
+from dcglearn.trust.similarities import similarity as similarity
 
 __all__: list[str]

@@ -19,8 +19,8 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.learning.fit import DirectLearner, Fit, fit_of, warn_of
-from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.fit import Fit, fit_of, warn_of
+from dcglearn.learning.options import DCGOptions, Learner
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG, POWER, as_curves, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
@@ -246,7 +246,7 @@ class Bands(Finding):
 
 def bands(
     log: Preferences,
-    learner: DirectLearner | None = None,
+    learner: Learner | None = None,
     *,
     by: str | None = None,
     n_resamples: int = N_RESAMPLES,
@@ -296,7 +296,7 @@ def bands(
     """
     # check the settings and the log
     whole_number(n_resamples, "n_resamples", 2)
-    within(level, "level", 1, above=True, below=True)
+    within(level, "level", 1, exclusive=True)
     options = DCGOptions.of(learner)
     log = usable_pairs(as_preferences(log, None, options.depth))
     unit = by or unit_of(log, fewest=FEWEST_DRAWN)
@@ -364,7 +364,7 @@ def why_no_bands(log: Preferences, by: str | None = None) -> str:
 
 
 def bands_or_why(
-    log: Preferences, learner: DirectLearner | None = None, **how: Any
+    log: Preferences, learner: Learner | None = None, **how: Any
 ) -> tuple[Bands | None, str]:
     """Return the bands of a log, or why it has none."""
     reason = why_no_bands(log)

@@ -96,7 +96,7 @@ class Calibration(Finding):
     @property
     def interval(self) -> tuple[float, float]:
         """The ends of the slope's interval, of `LEVEL`."""
-        low, high = student_interval(self.slope, self.error, self.n_units)
+        low, high, _ = student_interval(self.slope, self.error, self.n_units)
         return max(float(low), 0.0), float(high)
 
     @property

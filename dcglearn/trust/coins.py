@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.learning.usable_pairs import one_sided_raters, usable_pairs, warn_of_one_sided
+from dcglearn.foundation.validation import Floats, InputError, shortened
+from dcglearn.learning.usable_pairs import one_sided_raters, usable_pairs
 from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import numbered
@@ -57,13 +58,28 @@ def check_log(
     with one_blas_thread():
         if len(log) and not (as_is or log.as_is):
             check_sense(log)
-        warn_of_one_sided(one_sided_raters(log) if one_sided is None else one_sided)
+        _warn_of_one_sided(one_sided_raters(log) if one_sided is None else one_sided)
         is_coins = tells_nothing(log)
 
     if is_coins:
         if strict:
             raise InputError(NO_SIGNAL)
         warnings.warn(NO_SIGNAL, stacklevel=2)
+
+
+def _warn_of_one_sided(raters: NDArray[Any]) -> None:
+    """Warn if raters are left out since they always name one side."""
+    names = [*map(repr, sorted(map(str, raters)))]
+    if names:
+        some = ", ".join(names if len(names) <= 3 else [*names[:3], "..."])
+        warnings.warn(
+            shortened(
+                f"of {number_of(len(names), 'raters')} ({some}) nearly every verdict names one "
+                "side, the others name both: theirs are left out; leave the sides out of the log "
+                "(--columns swapped=) to have them counted"
+            ),
+            stacklevel=2,
+        )
 
 
 def tells_nothing(log: Preferences) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.validation import Fields, Floats, Indices, PolarsFrame, Seed, one_of
-from dcglearn.learning.fit_qp import QPLearner, fit_qp
-from dcglearn.learning.options import QPOptions
+from dcglearn.learning.fit_qp import fit_qp
+from dcglearn.learning.options import Learner, QPOptions
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.held_out_frame import held_out_frame, values_of
@@ -76,7 +76,7 @@ class ChosenC(Finding):
 # The parameter is called C.
 def choose_C(  # noqa: N802
     log: Preferences,
-    learner: QPLearner | None = None,
+    learner: Learner | None = None,
     *,
     grid: Iterable[float] = C_GRID,
     by: str | None = "pair",

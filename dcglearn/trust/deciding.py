@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.finding import Cells, Finding, cells_of, table_of
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import Fields, Flags, Indices, InputError, PolarsFrame, one_of
-from dcglearn.learning.fit import DirectLearner, fit_of
-from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.fit import fit_of
+from dcglearn.learning.options import DCGOptions, Learner
 from dcglearn.metrics.dcg import parameter_names
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
@@ -95,11 +95,7 @@ class Deciding(Finding):
 
 
 def what_if(
-    log: Preferences | ArrayLike,
-    learner: DirectLearner | None,
-    conclusion: str,
-    *,
-    by: str | None = None,
+    log: Preferences | ArrayLike, learner: Learner | None, conclusion: str, *, by: str | None = None
 ) -> Deciding:
     """Find the few verdicts without which a conclusion no longer holds.
 

@@ -9,7 +9,6 @@ from dcglearn.learning.fit import Fit
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import pairs_of
 from dcglearn.learning.weighing import learned
-from dcglearn.learning.wrong_verdicts import CONTRARY_LEVEL
 from dcglearn.logs.thinning import SAMPLE
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.learned_from import LearnedFrom
@@ -17,6 +16,7 @@ from dcglearn.reading.direction import check_sense
 from dcglearn.reading.in_memory import Log, as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import tells_nothing
+from dcglearn.trust.contrary_raters import CONTRARY_LEVEL, contrary_raters
 from dcglearn.trust.judge_draws import with_judges
 
 
@@ -136,12 +136,13 @@ def _with_log(fit: Fit, log: Preferences, n_judgements: int | None) -> Fit:
 
 def _naming_contrary(fit: Fit, log: Preferences) -> Fit:
     """Add the caution of raters who contradict the others, of no log of coin tosses."""
-    if not fit.contrary or tells_nothing(log):
+    names = contrary_raters(fit)
+    if not names or tells_nothing(log):
         return fit
 
     # they are named, since their verdicts count for the other list
     caution = (
-        f"raters who contradict the others more often than not: {', '.join(fit.contrary)} (tested "
+        f"raters who contradict the others more often than not: {', '.join(names)} (tested "
         f"at a level of {CONTRARY_LEVEL:.0%} for all raters); their verdicts are counted "
         "reversed: check whether they took the worse for the better"
     )

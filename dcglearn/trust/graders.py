@@ -19,7 +19,6 @@ from dcglearn.foundation.intervals import (
     interval_text,
     p_text,
     student_interval,
-    student_p,
     student_quantile,
 )
 from dcglearn.foundation.plain_text import number_of
@@ -87,13 +86,13 @@ class Differences:
         gaps = frame.right[:, None] - frame.right
         points, errors, n_units = replace(frame, values=gaps).means_and_errors()
         errors = np.hypot(errors, (of_folds[..., None] - of_folds[:, None]).std(axis=0, ddof=1))
-        low, high = student_interval(points, errors, n_units)
+        low, high, p_alone = student_interval(points, errors, n_units)
 
         # a test of each two
         p_values = np.full(points.shape, np.nan)
         above = np.triu_indices(len(points), 1)
-        tested = student_p(points[above], errors[above], n_units)
-        p_values[above] = p_values.T[above] = corrected(tested, "holm")
+        tested = corrected(np.nan_to_num(p_alone[above], nan=1.0), "holm")
+        p_values[above] = p_values.T[above] = tested
 
         # where two choose different lists
         apart, first = np.abs(gaps) == 1, gaps == 1
@@ -303,7 +302,7 @@ def compare_graders(
     # shares of the pairs that a fold held out, and what each has labelled
     shares, errors, n_units = frame.means_and_errors()
     errors = np.hypot(errors[0], of_folds.std(axis=0, ddof=1))
-    low, high = np.clip(student_interval(shares[0], errors, n_units), 0, 1)
+    low, high, _ = np.clip(student_interval(shares[0], errors, n_units), 0, 1)
     lists = [np.stack([x.preferred, x.other], axis=1)[frame.rows] for x in logs]
 
     # what recurs: lists with the grades of all graders, one behind the other

@@ -11,9 +11,9 @@ import numpy as np
 
 from dcglearn.foundation.intervals import student_quantile
 from dcglearn.foundation.validation import Floats, Indices, InputError
-from dcglearn.learning.fit import AnyFit, DirectLearner, Fit, fit_of, warn_of
+from dcglearn.learning.fit import AnyFit, Fit, fit_of, warn_of
 from dcglearn.learning.fit_qp import QPFit, fit_qp
-from dcglearn.learning.options import DCGOptions, QPOptions
+from dcglearn.learning.options import DCGOptions, Learner, QPOptions
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
@@ -43,7 +43,7 @@ from dcglearn.trust.resampling import (
 def compare_learners(
     train: Preferences,
     held_out: Preferences,
-    learner: DirectLearner | None = None,
+    learner: Learner | None = None,
     *,
     baseline: MetricLike = BASELINE,
     C: float | str = "auto",
@@ -135,7 +135,7 @@ def compare_dcg(
 
 def cross_fitted(
     log: Preferences,
-    learner: DirectLearner | QPFit | None = None,
+    learner: Learner | QPFit | None = None,
     *,
     baseline: MetricLike = BASELINE,
     random_state: int = 0,

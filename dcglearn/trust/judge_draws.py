@@ -44,7 +44,7 @@ def with_judges(fit: Fit, log: Preferences) -> Fit:
         bias=fit.position_bias,
         chose=log.ratings is None,
         # what the log holds
-        n_judgements=round(fit.weighed_on),
+        n_judgements=round(fit.pairs.total_weight),
         largest=float(gaps.max(initial=0.0)),
         grades=tuple(grades[grades >= 0].tolist()),
         depth=int(np.flatnonzero((lists > EMPTY).any(axis=0)).max(initial=-1)) + 1,
@@ -142,7 +142,7 @@ def dispersion(fit: Fit, cluster: Indices, random_state: int) -> float:
     # what the fit has taken of that between clusters; large ones count as several
     size = np.bincount(cluster)
     n_clusters = size.sum() ** 2 / (size @ size)
-    of_prior = fit.model.prior.at(fit.theta[None])[2][0]
+    of_prior = fit.model.prior.at(fit.theta[None], curved=True)[2][0]
     n_free = np.trace(inverse @ (fit.hessian - of_prior))
     left = max(1 - n_free / n_clusters, LEAST_LEFT)
     return max(variances[0] / variances[1] / left, 1.0)

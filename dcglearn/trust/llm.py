@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.plain_text import number_of, percent
 from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
-from dcglearn.learning.fit import LLM, NEAR_LLM, DirectLearner, fit_of
-from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.fit import LLM, NEAR_LLM, fit_of
+from dcglearn.learning.options import DCGOptions, Learner
 from dcglearn.metrics.dcg import DCG, as_curves
 from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
@@ -147,7 +147,7 @@ class LLMReport(Finding):
 
 
 def llm_report(
-    log: Preferences | ArrayLike, learner: DirectLearner, *, random_state: int = 0
+    log: Preferences | ArrayLike, learner: Learner, *, random_state: int = 0
 ) -> LLMReport:
     """Return how far a machine can be trusted in place of people.
 

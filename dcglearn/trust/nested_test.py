@@ -15,8 +15,7 @@ import numpy as np
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, Indices
 from dcglearn.learning.fit import Fit
-from dcglearn.learning.pairs import Pairs
-from dcglearn.learning.wrong_verdicts import wrong_chances
+from dcglearn.learning.pairs import Pairs, wrong_chances
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, size_of
 from dcglearn.trust.judge_draws import drawn
@@ -34,19 +33,19 @@ N_SIMULATED = 39
 
 def nested_test(
     fit: Fit,
+    alike: float,
     gain_of: Callable[[Pairs], float],
     n_simulated: int = N_SIMULATED,
     random_state: int = 0,
 ) -> tuple[float, float, Floats]:
     """Return the gain of a wider model than a fit's, its p-value, and gains on simulated logs.
 
-    `gain_of` fits both models to judgements, whose weights count independent judgements, and
-    returns the gain. The simulation ends as soon as the gain cannot be significant any more (Besag
-    and Clifford 1991).
+    The fit is `on_independent` verdicts, as is their correlation `alike`; `gain_of` fits both
+    models to pairs, and returns the gain. The simulation ends as soon as the gain cannot be
+    significant any more (Besag and Clifford 1991).
     """
-    gain = gain_of(independent_pairs(fit))
-    alike = agreement(fit)
-    thetas = blunter_draws(fit, alike, n_simulated, random_state)
+    gain = gain_of(fit.pairs)
+    thetas = blunter_draws(fit, n_simulated, random_state)
 
     # how many simulated gains may be as large: of all gains 5%, one of which is the log's own
     allowed = max(int(FALSE_POSITIVE_RATE * (n_simulated + 1) + 1e-9) - 1, 0)
@@ -63,10 +62,21 @@ def nested_test(
     return gain, (as_large + 1) / (n_simulated + 1), np.array(null)
 
 
-def independent_pairs(fit: Fit) -> Pairs:
-    """Return the pairs of a fit, with weights that count independent judgements."""
-    pairs: Pairs = fit.pairs
-    return pairs.changed(weight=fit.function.share * pairs.weights)
+def on_independent(fit: Fit) -> tuple[Fit, float]:
+    """Return a fit to its independent verdicts, and the correlation of verdicts on a pair of lists.
+
+    Verdicts on a pair count as many as their correlation leaves, whatever their weights, and all
+    together at most as many as there are lists. Were weights kept, a few heavy pairs would decide
+    how far a log speaks against a DCG.
+    """
+    alike = agreement(fit)
+    pair = pair_numbers(*lists_of_judges(fit.pairs))
+    verdicts = np.bincount(pair)
+    independent = verdicts / (1 + (verdicts - 1) * alike)
+
+    weight = fit.pairs.weights * (independent / np.bincount(pair, fit.pairs.weights))[pair]
+    share = min(1.0, fit.facts.n_lists / float(independent.sum()))
+    return fit.on(fit.pairs.changed(weight=share * weight)), alike
 
 
 def lists_of_judges(pairs: Pairs) -> tuple[Indices, Indices]:
@@ -110,35 +120,25 @@ def agreement(fit: Fit) -> float:
     return max(1 - splits / (1 + float((spread * (n - 1) / n).sum())), 0.0)
 
 
-def blunter_draws(fit: Fit, alike: float, n: int, random_state: int) -> Floats:
+def blunter_draws(fit: Fit, n: int, random_state: int) -> Floats:
     """Return parameters of n simulated logs, shape (n, p), with blunter judges than the fit's.
 
-    They are drawn from the posterior in which verdicts on a pair count as many as their correlation
-    `alike` leaves, whatever their weights, and a typical pair is expected to differ by 10 times the
+    They are drawn from the posterior in which a typical pair is expected to differ by 10 times the
     noise, not by 100 times as in a fit: judges that are too sharp make logs that vary too little.
     """
-    # the verdicts on each pair, all of which count at most as often as there are lists
-    pair = pair_numbers(*lists_of_judges(fit.pairs))
-    verdicts = np.bincount(pair)
-    independent = verdicts / (1 + (verdicts - 1) * alike)
-    weight = fit.pairs.weights * (independent / np.bincount(pair, fit.pairs.weights))[pair]
-    share = min(1.0, fit.facts.n_lists / float(independent.sum()))
-
     model = replace(fit.model, centre=fit.model.centre - np.log(10.0))
-    pairs = fit.pairs.changed(weight=weight)
-    function = replace(fit.function, model=model, pairs=pairs, share=share)
-    return drawn(replace(fit, function=function), n, random_state)
+    return drawn(replace(fit, function=replace(fit.function, model=model)), n, random_state)
 
 
 def simulated(fit: Fit, alike: float, theta: Floats, rng: np.random.Generator) -> Pairs:
-    """Return the independent pairs of a fit with verdicts of the DCG and judges at parameters (p,).
+    """Return the pairs of a fit with verdicts of the DCG and judges at parameters, shape (p,).
 
     A verdict on a list is its DCG plus Gumbel noise, so that differences have the logistic noise of
     the model. Noise and mistakes mostly belong to a judge's list, so that pairs which share one
     depend on each other, or to a verdict, as often as the correlation `alike` of verdicts on a pair
     of lists leaves.
     """
-    pairs = independent_pairs(fit)
+    pairs: Pairs = fit.pairs
     points = fit.model.points(theta[None])
     lists = np.stack(lists_of_judges(pairs))
 

@@ -33,8 +33,8 @@ from dcglearn.foundation.validation import (
     suffix_among,
     whole_number,
 )
-from dcglearn.learning.fit import DirectLearner, Fit, fit_of
-from dcglearn.learning.options import DCGOptions
+from dcglearn.learning.fit import Fit, fit_of
+from dcglearn.learning.options import DCGOptions, Learner
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import encode, gram_matrix, n_weights
 from dcglearn.metrics.dcg import DCG
@@ -123,7 +123,7 @@ def suggest_pairs(
     log: Preferences | ArrayLike | None,
     candidates: Preferences | ArrayLike,
     n: int = 5,
-    learner: DirectLearner | None = None,
+    learner: Learner | None = None,
     *,
     n_grades: int | None = None,
     random_state: int = 0,
@@ -179,7 +179,7 @@ def suggest_pairs(
 
 
 def most_informative(
-    log: Preferences | None, pairs: Grades, n: int, learner: DirectLearner | None, n_grades: int
+    log: Preferences | None, pairs: Grades, n: int, learner: Learner | None, n_grades: int
 ) -> tuple[DCG, list[int], Floats]:
     """Return the present metric, and the numbers and values of n pairs, the first to ask first.
 
@@ -269,7 +269,7 @@ def _open(pairs: Grades, asked: Grades) -> Grades:
 
 
 def _present_metric(
-    log: Preferences | None, learner: DirectLearner | None, n_grades: int, depth: int
+    log: Preferences | None, learner: Learner | None, n_grades: int, depth: int
 ) -> DCG:
     """Return the present metric: the learner's, the log's, or the prior's.
 
@@ -281,7 +281,7 @@ def _present_metric(
     if fit is not None:
         metric = fit.dcg
     elif log is None or not len(log.decided):
-        prior = options.metric("prior", n_grades, depth)
+        prior = options.plain.metric("prior", n_grades, depth)
         metric = prior or DCG.standard(n_grades, depth).normalised()
     else:
         metric = fit_learner(log, replace(options, n_grades=n_grades)).dcg

@@ -40,8 +40,8 @@ from dcglearn.reading.in_memory import as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.nested_test import (
     FALSE_POSITIVE_RATE,
-    independent_pairs,
     nested_test,
+    on_independent,
     single_verdicts,
 )
 from dcglearn.trust.resampling import check_enough
@@ -160,20 +160,20 @@ def position_dependence(
 
     log = single_verdicts(log.changed(swapped=None), np.random.default_rng(random_state))
     with one_blas_thread():
-        product = fit_log(log, DCGOptions(loss="logistic"))
-        _, free = _free_weights(product, independent_pairs(product))
+        product, alike = on_independent(fit_log(log, DCGOptions(loss="logistic")))
+        _, free = _free_weights(product, product.pairs)
 
         def ratio_of(pairs: Pairs) -> float:
             """Return the likelihood ratio of free weights to a DCG that is fitted to pairs."""
             return _free_weights(product.on(pairs), pairs)[0]
 
-        ratio, p_value, null = nested_test(product, ratio_of, n_resamples, random_state)
+        ratio, p_value, null = nested_test(product, alike, ratio_of, n_resamples, random_state)
     return PositionTest(
         statistic=ratio,
         p_value=p_value,
         df=df,
         null=null,
-        product=product.dcg,
+        product=product.free,
         free=Utility(free, log.grade_names),
     )
 

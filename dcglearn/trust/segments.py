@@ -24,7 +24,12 @@ from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.search import descend
 from dcglearn.logs.thinning import joined
 from dcglearn.reading.preferences import Preferences
-from dcglearn.trust.nested_test import FALSE_POSITIVE_RATE, nested_test, single_verdicts
+from dcglearn.trust.nested_test import (
+    FALSE_POSITIVE_RATE,
+    nested_test,
+    on_independent,
+    single_verdicts,
+)
 from dcglearn.trust.resampling import decided_pairs
 
 FEWEST_LEARNED = 20
@@ -135,7 +140,7 @@ def segment_test(
     rng = np.random.default_rng(random_state)
     parts = [single_verdicts(judged[labels == names[s]], rng, 4_000 // len(large)) for s in large]
     with stage("segments"), one_blas_thread():
-        common = fit_log(joined(parts), DCGOptions())
+        common, alike = on_independent(fit_log(joined(parts), DCGOptions()))
         alone = replace(common.model, own=np.zeros((2, 1)))
 
         def gain_of(pairs: Pairs) -> float:
@@ -148,7 +153,7 @@ def segment_test(
                 gain -= descend(FitObjective(alone, own, 1.0), starts, alone.bounds).value
             return gain
 
-        gain, p_value, _ = nested_test(common, gain_of, random_state=random_state)
+        gain, p_value, _ = nested_test(common, alike, gain_of, random_state=random_state)
 
     # the segments by name
     sizes = {str(names[s]): int(size[s]) for s in order}

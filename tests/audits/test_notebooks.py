@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dcglearn.coherence.verdict import coherence
-from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.estimators.learners import DCGLearner
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.evaluation.system_tests import compare_systems
 from dcglearn.metrics.dcg import DCG, Utility
@@ -46,11 +46,17 @@ def test_a_result_shows_itself(result, text, n_pictures):
     assert html.escape(text) in shown
 
 
+def shown_in_a_notebook(result):
+    formatters = pytest.importorskip("IPython.core.formatters")
+    return formatters.DisplayFormatter().format(result)[0]
+
+
 def test_a_learner_shows_its_metric_once_it_is_fitted():
     learner = DCGLearner()
     assert "DCGLearner" in learner._repr_html_()
+    assert "DCGLearner" in shown_in_a_notebook(learner)["text/html"]
     learner.fit(judged(30))
-    bundle = learner._repr_mimebundle_()
+    bundle = shown_in_a_notebook(learner)
     assert bundle["text/plain"] == repr(learner) == "DCGLearner()"
     assert bundle["text/html"] == learner._repr_html_() == learner.dcg_._repr_html_()
 

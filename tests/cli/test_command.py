@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from dcglearn.cli.commands import COMMANDS, app
-from dcglearn.cli.outputs import OUTPUTS
+from dcglearn.cli.options import OUTPUTS
 from dcglearn.metrics.dcg import DCG
 
 NAMES = [command.__name__ for commands in COMMANDS.values() for command in commands]
@@ -98,13 +98,13 @@ def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
         return [DCG.standard(5, 5)], ["linear-log2@5"]
 
     shown = []
-    monkeypatch.setattr("dcglearn.cli.metrics.resolved", warned)
+    monkeypatch.setattr("dcglearn.cli.evaluate.resolved", warned)
     assert dcglearn("show", "linear-log2@5")[0] == 0
     assert shown == ["warning: two\\nlines\n"]
 
 
 WRONG = {
-    "learn log.jsonl --bands many": "Invalid value for '--bands': Input should be a valid integer",
+    "learn log.jsonl --bands many": "Invalid value for '--bands': ",
     "ask c.jsonl -n 0": "Invalid value for '-n': ",
     "ask log.jsonl -o page.html --checks 0.9": "Invalid value for '--checks': ",
     "convert log.jsonl --colums a=b": "No such option: --colums (Possible options: --columns",

@@ -18,7 +18,6 @@ from dcglearn.evaluation.kernel import Lists
 from dcglearn.evaluation.ranked import ranked_lists
 from dcglearn.evaluation.run_values import Evaluation
 from dcglearn.foundation.sources import zstd
-from dcglearn.plots import slope_figure
 from tests.makers import noisy_runs, refused, unpacked
 from tests.tables import table
 
@@ -312,7 +311,6 @@ def test_the_order_of_systems():
     for name, mean, rank in zip(order.evaluation.runs, means[:, 0], order.ranks[:, 0], strict=True):
         row = order.table.filter(run=name)
         assert row.select("mean nDCG@10", "rank nDCG@10").row(0) == (mean, rank)
-    assert len(slope_figure(order).axes) == 1
     again = system_order(judged, runs, ["nDCG@10", "binary1-rbp0.8@10"])
     assert str(again) == str(order) and again.to_dict() == order.to_dict()
 

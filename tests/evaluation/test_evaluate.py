@@ -693,7 +693,7 @@ def test_flat_arrays_have_the_values_of_runs(n_queries, seed, name):
     expected = dict(zip(found.queries, found.values[0].T, strict=True))
     for cells in (1 << 22, 5):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dcglearn.foundation.validation.TABLE_CELLS", cells)
+            patch.setattr("dcglearn.evaluation.kernel.TABLE_CELLS", cells)
             several = evaluate_arrays(grades, scores, qid, [name, "nDCG"])
             single = evaluate_arrays(grades, scores, qid.astype(str).astype(object), name)
         np.testing.assert_allclose(

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 import dcglearn as dl
 from dcglearn.evaluation.people import People
-from dcglearn.learning.verdicts import chances
+from dcglearn.learning.pairs import chances
 from dcglearn.metrics.judges import JudgeDraws
 from tests.makers import random_log, refused
 from tests.tables import table

@@ -428,5 +428,6 @@ def test_the_metric_of_lenskit_has_our_values_and_its_weights_without_it(monkeyp
         ranked = [f"d{i}" for i in rng.permutation(10)[: rng.integers(1, 10)]]
         test = data.ItemList([*grades], gain=[names["GAINS"][grade] for grade in grades.values()])
         theirs = names["METRIC"].measure_list(data.ItemList(ranked, ordered=True), test)
-        ours = dl.evaluate({"q": grades}, {"r": {"q": ranked}}, dcg).means[0, 0]
+        run = {d: -float(place) for place, d in enumerate(ranked)}
+        ours = dl.evaluate({"q": grades}, {"r": {"q": run}}, dcg).means[0, 0]
         assert theirs == pytest.approx(ours, abs=1e-12)

@@ -11,8 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dcglearn.audits.section import Section
-from dcglearn.foundation.finding import Finding
+from dcglearn.foundation.finding import Finding, Section
 from dcglearn.foundation.validation import InputError
 from tests.public_face import OBJECTS
 from tests.tables import table

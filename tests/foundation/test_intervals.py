@@ -20,7 +20,7 @@ from tests.tables import table
 
 
 def interval(values, level=0.9):
-    """Return the interval of the mean of values, each a unit."""
+    """Return the interval of the mean of values, each a unit, and its p-value."""
     unit = np.arange(len(values))
     mean, error, n_units = mean_and_error(values, np.ones(len(values)), (unit, unit))
     return student_interval(mean, error, n_units, level)
@@ -32,7 +32,7 @@ def test_the_interval_and_the_test_are_those_of_scipy(n, level):
     values = np.random.default_rng(n).normal(0.3, 1, n)
     expected = ttest_1samp(values, 0.0)
     ends = expected.confidence_interval(level)
-    np.testing.assert_allclose(interval(values, level), ends)
+    np.testing.assert_allclose(interval(values, level), [*ends, expected.pvalue])
     found = student_test(values.mean(), values.std(ddof=1) / n**0.5, n, level)
     np.testing.assert_allclose([found["low"], found["high"]], ends)
     assert found["p_t"] == pytest.approx(expected.pvalue)

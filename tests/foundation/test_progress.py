@@ -5,7 +5,7 @@ from threading import Thread
 
 import pytest
 
-from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.estimators.learners import DCGLearner
 from dcglearn.foundation.progress import counted, stage
 from tests.makers import Terminal, random_log
 

@@ -12,8 +12,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dcglearn.foundation.inputs import expand_paths, read_bytes, refuse_beyond_memory
-from dcglearn.foundation.sources import content, decompressed, parquet_rows, suffix_of, zstd
+from dcglearn.foundation.sources import (
+    content,
+    decompressed,
+    expand_paths,
+    parquet_rows,
+    read_bytes,
+    refuse_beyond_memory,
+    suffix_of,
+    zstd,
+)
 from tests.makers import refused
 from tests.tables import table
 

@@ -8,8 +8,7 @@ import numpy as np
 import psutil
 import pytest
 
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn.estimators.learners import DCGLearner, UtilityLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.metrics.dcg import DCG
 from dcglearn.rankers.queries import Queries
@@ -111,7 +110,7 @@ def test_learning_rates_without_meaning_are_refused(rate):
     pytest.importorskip("lightgbm")
     queries = Queries([[1.0], [2.0]], [0, 1], [1, 1])
     refused(
-        r"learning_rate=.* must be a finite number above 0 and at most 1000",
+        r"learning_rate=.* must be a finite number above 0 and below 1000",
         BoostedRanker(learning_rate=rate).fit,
         queries,
     )

@@ -102,7 +102,7 @@ def test_the_users_own_settings_of_matplotlib_are_read(hostile, tmp_path_factory
     own = tmp_path_factory.mktemp("own")
     (own / "matplotlibrc").write_text("lines.solid_capstyle: butt\nsvg.hashsalt: mine\n")
     code = (
-        "from dcglearn.foundation.working_folder import import_matplotlib as m; "
+        "from dcglearn.foundation.figure_style import import_matplotlib as m; "
         "print(m().rcParams['svg.hashsalt'])"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1", variable: str(own)}

@@ -1,6 +1,7 @@
 """Candidates from files and from runs, and the command that reads them."""
 
 import gzip
+import io
 import runpy
 from pathlib import Path
 
@@ -168,6 +169,13 @@ def test_runs_that_do_not_fit_are_refused(trec):
     refused("none.jsonl: cannot be read", of_runs, trec, documents=trec / "none.jsonl")
 
 
+def test_candidates_may_be_standard_input(tmp_path, dcglearn, monkeypatch, here):
+    given = io.BytesIO(written(tmp_path, LINE).read_bytes())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
+    assert "1 pair, 1 query" in dcglearn("ask", "-", "-o", "page.html")[2]
+    assert (here / "page.html").exists()
+
+
 def test_the_command_takes_a_file_or_two_runs(trec, dcglearn, misuse, here):
     pairs = written(trec, LINE)
     err = dcglearn("ask", pairs, "-o", "page.html")[2]
@@ -181,7 +189,6 @@ def test_the_command_takes_a_file_or_two_runs(trec, dcglearn, misuse, here):
         ((pairs, *runs, *qrels), "give a file of CANDIDATES, or two runs"),
         ((), "give a file of CANDIDATES, or two runs"),
         (runs, "give a file of CANDIDATES, or two runs and --qrels"),
-        (("-",), "candidates for a page or prompts are read from a file"),
         ((trec / "none.jsonl",), "does not exist"),
     ]:
         misuse(words, "ask", *arguments, "-o", "other.html")

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.estimators.learners import DCGLearner
 from dcglearn.judge.candidates import known_pairs
 from dcglearn.judge.pages import asked_by_page, dealt, page_names, page_of, raters_lacking
 from dcglearn.metrics.dcg import DCG

@@ -10,7 +10,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.judge.candidates import read_candidates
-from dcglearn.judge.replies import verdict_of
+from dcglearn.judge.prompts import verdict_of
 from dcglearn.reading.winners import WORDS
 from tests.judge.makers import TRUTH, candidates, lines
 from tests.makers import refused, write_lines

@@ -16,7 +16,7 @@ import numpy as np
 
 from dcglearn.coherence import disagreements
 from dcglearn.kernels.library import function
-from dcglearn.learning import model, objective, pair_sums, pairs, prior, search, verdicts
+from dcglearn.learning import model, objective, pair_sums, pairs, prior, search
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE, Pairs
 from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
 from dcglearn.losses.objective import Batch as ObjectiveBatch
@@ -156,10 +156,10 @@ def add_verdicts(digests, rng):
     tie = rng.integers(0, 2, n).astype(np.int8)
     plain = (rng.integers(0, 3, n) == 0) & (tie == 0)
     low[plain], high[plain] = 0.0, np.inf
-    digests.add("verdicts", *verdicts.verdicts(z, low, high, tie, error))
+    digests.add("verdicts", *pairs.verdicts(z, low, high, tie, error))
 
     for threshold in (0.0, 0.3, 5.0, 350.0):
-        digests.add("chances", verdicts.chances(z, threshold, error))
+        digests.add("chances", pairs.chances(z, threshold, error))
 
 
 # Curves.
@@ -178,21 +178,18 @@ def add_curves(digests, rng):
 
     # points
     n_gains, n_thresholds = n_alpha + 1, n_levels + 2
-    gains, discounts = np.zeros((n, n_gains)), np.zeros((n, falls))
-    errors, biases = np.zeros((2, n, n_raters))
-    thresholds = np.zeros((n, n_thresholds))
-    thresholds[:, -1] = np.inf
     powers, own = np.zeros(n), between(rng, -1, 1, (2, n_raters))
-    points = gains, discounts, powers, thresholds, errors, biases
-    model.fill_points(layout, thetas, *own, *points)
-    digests.add("fill_points", *points)
+    points = model.fill_points(layout, n_gains, falls, n_thresholds, thetas, *own, powers)
+    gains, discounts, thresholds, errors, biases = points
+    thresholds[:, -1] = np.inf
+    digests.add("fill_points", gains, discounts, powers, thresholds, errors, biases)
 
     # prior
     n_linear = int(rng.integers(1, 8))
     linear = between(rng, -1, 1, (n_linear, p)) * rng.integers(0, 2, (n_linear, p))
     centres, n_bends = between(rng, -1, 1, n_linear), int(rng.integers(0, n_linear + 1))
     bends = int(rng.integers(0, n_bends + 1)), n_bends
-    numbers = *bends, 1.7, 4.0, 0.3
+    numbers = *bends, 1, 1.7, 4.0, 0.3
     values, gradients, hessians = prior.add_prior(*numbers, linear, centres, thetas)
     digests.add("add_prior", values, gradients, hessians)
 

@@ -84,7 +84,7 @@ def test_few_lists_count_as_few_judgements():
     pairs = pairs_of(log)
     few = fit_dcg(pairs, DCGOptions())
     assert few.n_effective == 8
-    assert few.function.share * few.weighed_on == pytest.approx(8)
+    assert few.function.share * few.pairs.total_weight == pytest.approx(8)
     assert "8 independent judgements, fewer than the 13" in few.cautions[0]
 
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from dcglearn import DCG
 from dcglearn.io import encode
-from dcglearn.learning.margin_qp import bounded_minimum, certificate, solve
+from dcglearn.learning.margin_qp import bounded_minimum, certificate, solve, solve_cvxpy
 from dcglearn.learning.options import QPOptions
 from dcglearn.learning.pair_sums import QPPairs
-from dcglearn.learning.reference_qp import solve_cvxpy
 from dcglearn.simulate import preference_pairs
 from tests.makers import random_log
 
@@ -24,11 +23,12 @@ def pairs_of(log, margin=ONE, weight=ONE):
 
 
 def solved(pairs, n_grades, C, *, start=None, **options):
-    return solve(pairs, n_grades, QPOptions(C=C, **options), start)
+    start = np.zeros((pairs.first.shape[1], n_grades)) if start is None else start
+    return solve(pairs, QPOptions(C=C, **options), start)
 
 
 def solved_by_cvxpy(pairs, n_grades, C, **options):
-    return solve_cvxpy(pairs, n_grades, QPOptions(C=C, solver="cvxpy", **options))
+    return solve_cvxpy(pairs, QPOptions(C=C, solver="cvxpy", **options), n_grades)
 
 
 def brute_force_bounded(hessian, gradient, lower):

@@ -17,12 +17,12 @@ from dcglearn.learning.model import (
     GAIN_SLOPE,
     NEAR_TARGET,
     OWN_SPREADS,
-    family,
     known_metrics,
     log_metric,
 )
 from dcglearn.learning.objective import FitObjective
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE
+from dcglearn.metrics.dcg import textbook_dcgs
 from tests.learning.makers import EVERY_KIND, plain_model, random_model, value_and_slope
 
 
@@ -180,6 +180,13 @@ def test_starts_lie_within_bounds():
 
 
 def test_the_family_holds_the_lists_own_curves():
-    assert len(family(5, 10)) == 32 and len(family(5, 10, falling=False)) == 96
-    for dcg in family(5, 10):
-        assert (np.diff(dcg.gains) > 0).all() and (np.diff(dcg.discounts) < 0).all()
+    powers = (0.0,)
+    textbooks = len(textbook_dcgs(5, 10))
+    known = known_metrics(5, 10, True, powers)
+    assert len(known) == 32 + textbooks
+    assert len(known_metrics(5, 10, False, powers)) == 96 + textbooks
+
+    # straight on the scales of alpha and, less that of 1/r, of delta
+    log_falls = np.log(np.diff(np.log(np.arange(1.0, 11))))
+    np.testing.assert_allclose(np.diff(known[:32, 4:13] - log_falls), 0, atol=1e-9)
+    np.testing.assert_allclose(np.diff(known[:32, :4], 2), 0, atol=1e-9)

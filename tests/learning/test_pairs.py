@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from dcglearn import DCG, Preferences
 from dcglearn.foundation import threads
-from dcglearn.learning import verdicts as kernel
-from dcglearn.learning.pairs import CURVATURE, SLOPES, SMALL, VALUE, Points, pairs_of
+from dcglearn.learning import pairs as pairs_module
+from dcglearn.learning.pairs import CURVATURE, SLOPES, SMALL, VALUE, Points, chances, pairs_of
 from dcglearn.logs.visibility import encode
 from tests.learning.makers import EVERY_KIND, at_point, plain_pairs, random_pairs, random_points
 from tests.makers import random_log, refused
@@ -207,7 +207,7 @@ def verdicts(z, low, high, tie, error):
     """
     z, low, high, error = (np.full(len(z), x, float) for x in (z, low, high, error))
     is_tie = np.full(len(z), tie, np.int8)
-    logs, slopes, second = kernel.verdicts(z, low, high, is_tie, error)
+    logs, slopes, second = pairs_module.verdicts(z, low, high, is_tie, error)
     return logs, np.hstack([slopes, second]).T
 
 
@@ -272,9 +272,7 @@ def test_chances_are_those_of_verdicts():
     for threshold in (0.0, 0.8):
         tie, first, second = probabilities(z, np.array([0, threshold, np.inf]), error).T
         expected = np.column_stack([first, tie, second])
-        np.testing.assert_allclose(
-            kernel.chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15
-        )
+        np.testing.assert_allclose(chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15)
 
 
 # Parts, merging and samples.
@@ -375,7 +373,8 @@ def test_verdicts_judges_and_sides_of_a_log_are_told_in_numbers():
     np.testing.assert_array_equal(pairs.first, [[2, 1], [1, 0], [0, 1], [1, 1]])
     np.testing.assert_array_equal(pairs.facts.log.other, pairs.second)
     facts = pairs.facts
-    assert (facts.n_grades, facts.depth, facts.n_levels, facts.n_lists) == (3, 2, 3, 7)
+    assert facts.visible.open_cells.shape == (2, 3) and facts.n_lists == 7
+    assert len(facts.steps) == 2
     assert facts.ties and facts.sided and sum(facts.dropped.values()) == 1
 
     # nobody knows who judged, how strongly, or on which side
@@ -384,7 +383,7 @@ def test_verdicts_judges_and_sides_of_a_log_are_told_in_numbers():
     for x in (plain, one_judge):
         assert x.facts.raters == () and not x.rater.any()
     assert plain.level.tolist() == [1] and not plain.way.any()
-    assert (plain.facts.n_levels, plain.facts.ties, plain.facts.sided) == (1, False, False)
+    assert (len(plain.facts.steps), plain.facts.ties, plain.facts.sided) == (0, False, False)
 
 
 def test_a_margin_is_a_strength_where_none_is_said():
@@ -427,7 +426,7 @@ def test_more_strengths_than_levels_are_binned_by_weight():
 def test_strengths_are_binned_without_an_empty_bin():
     strength = np.append(np.ones(40), np.linspace(2, 3, 60))
     pairs = pairs_of(random_log(100).changed(strength=strength))
-    assert {*pairs.level.tolist()} == {*range(1, pairs.facts.n_levels + 1)}
+    assert {*pairs.level.tolist()} == {*range(1, len(pairs.facts.steps) + 2)}
 
 
 def test_raters_who_are_numbers_are_told_apart():

@@ -45,7 +45,7 @@ def test_it_is_the_sum_of_its_parts(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_gradient_and_hessian_are_finite_differences(seed):
     prior, *_, thetas = random_prior(seed)
-    _, gradients, hessians = prior.at(thetas)
+    _, gradients, hessians = prior.at(thetas, curved=True)
     for i, step in enumerate(1e-5 * np.eye(thetas.shape[1])):
         up, down = prior.at(thetas + step), prior.at(thetas - step)
         slope, row = ((above - below) / 2e-5 for above, below in zip(up[:2], down[:2], strict=True))

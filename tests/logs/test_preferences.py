@@ -58,7 +58,7 @@ def test_indexing_that_has_no_meaning(index, message):
 def test_scikit_learn_cross_validates_and_searches():
     from sklearn.model_selection import GridSearchCV, cross_val_score
 
-    from dcglearn.estimators.utility_learner import UtilityLearner
+    from dcglearn.estimators.learners import UtilityLearner
 
     log = random_log(200)
     assert cross_val_score(UtilityLearner(), log, cv=4).mean() > 0.8

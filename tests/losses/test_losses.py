@@ -366,24 +366,24 @@ def test_hostile_input_is_named(name):
     loss = LOSSES[name]
     f, y = np.zeros(4), np.array([0, 1, 2, 3])
     for bad, message in [
-        ((np.array([0, np.nan, 0, 0]), y), r"scores\[1\] = nan is not a finite"),
+        ((np.array([0, np.nan, 0, 0]), y), r"scores\[1\]: nan is not a finite"),
         ((np.zeros((2, 2)), y), "one score per document"),
         ((f, [0, 1, 2]), "one per document"),
-        ((f, [0, 1, 0.5, 1]), r"grades\[2\] = 0.5 is not a grade: grades are integers"),
-        ((f, [0, np.nan, 1, 1]), r"grades\[1\] = nan is not a grade"),
-        ((f, [0, 1, -1, 1]), r"grades\[2\] = -1 is not a known grade"),
-        ((f, [0, 1, 200, 1]), r"grades\[2\] = 200 is not a grade of"),
+        ((f, [0, 1, 0.5, 1]), r"grades\[2\]: 0.5 is not a grade: grades are integers"),
+        ((f, [0, np.nan, 1, 1]), r"grades\[1\]: nan is not a grade"),
+        ((f, [0, 1, -1, 1]), r"grades\[2\]: -1 is not a known grade"),
+        ((f, [0, 1, 200, 1]), r"grades\[2\]: 200 is not a grade of"),
         ((f, [True] * 4), "expected integers"),
         ((f, y, [2, 2]), "look like group sizes"),
         ((f, y, [0, 3, 1, 4]), "must rise from 0"),
         ((f, y, [0, 5]), "must rise from 0"),
         ((f, y, [0.0, 4.0]), "expected integers"),
         ((f, y, [0, 2, 4], [1.0]), "one value per query"),
-        ((f, y, [0, 2, 4], [1.0, -1.0]), r"weight\[1\] = -1"),
+        ((f, y, [0, 2, 4], [1.0, -1.0]), r"weight\[1\]: -1"),
     ]:
         refused(message, loss, *bad)
     if "dcg" in {field.name for field in fields(loss)} and loss.dcg is not None:
-        refused(r"grades\[0\] = 4 is not a grade of the DCG's scale, 0..3", loss, f, [4, 0, 0, 0])
+        refused(r"grades\[0\]: 4 is not a grade of the DCG's scale, 0..3", loss, f, [4, 0, 0, 0])
 
 
 @table("name", LOSSES)

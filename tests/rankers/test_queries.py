@@ -37,7 +37,7 @@ class TestQueries:
                 ({"qid": [1, 2, 1]}, r"qid\[2\] = 1: this query appears again.*sort"),
                 ({"qid": None}, "qid is missing"),
                 ({"qid": [1.0, np.nan, 2.0]}, r"qid\[1\] is a missing value"),
-                ({"grades": [0, 1.5, 0]}, r"grades\[1\] = 1.5 is not a grade: grades are integers"),
+                ({"grades": [0, 1.5, 0]}, r"grades\[1\]: 1.5 is not a grade: grades are integers"),
                 ({"grades": [0, -1, 0]}, "leave unjudged documents out"),
                 ({"grades": [0, 3, 0], "n_grades": 3}, r"not a grade of the scale, 0..2"),
                 ({"grades": [0, 1]}, "expected one per document"),
@@ -76,7 +76,7 @@ class TestEvaluation:
         scores = np.random.default_rng(0).normal(size=queries.shape[0])
         dcg = DCG.standard(3, 10)
         whole = queries.evaluate(scores, dcg)
-        monkeypatch.setattr("dcglearn.foundation.validation.TABLE_CELLS", 100)
+        monkeypatch.setattr("dcglearn.evaluation.kernel.TABLE_CELLS", 100)
         assert np.allclose(queries.evaluate(scores, dcg), whole, atol=1e-14, rtol=0)
 
     def test_ties(self):
@@ -89,7 +89,7 @@ class TestEvaluation:
 
     def test_nan_scores_and_foreign_grades(self):
         queries, dcg = queries_of([1, 0], [2]), DCG([0, 1], [1.0])
-        refused(r"scores\[1\]: nan; documents without", queries.evaluate, [0, np.nan], dcg)
+        refused(r"scores\[1\]: nan is no score", queries.evaluate, [0, np.nan], dcg)
         refused("one score per document", queries.evaluate, [0], dcg)
         refused(
             "have grade 2, but the metric has gains for grades 0..1",

@@ -79,6 +79,7 @@ def tarred() -> bytes:
         (b'{"a": [1]}\n{"a": [1}\n', "line 2: not valid JSON"),
         (b'{"a": [1]}\n[1]\n', "line 2"),
         (b'[{"a": 1}, 2]', "row 2"),
+        (b"[{}]", "no row"),
         (b'[{"a": 1, "a": 2}]', "'a' occurs twice"),
         (zipped(), "zip"),
         (tarred(), "unpack it"),
@@ -176,3 +177,11 @@ def test_a_line_of_very_many_cells_is_no_header(tmp_path):
     path.write_text("a,b,winner" + ",0" * 20_000 + "\n1,0,a\n")
     with pytest.raises(dl.InputError, match="more than 10,000 columns"):
         dl.read_preferences(path)
+
+
+def test_texts_within_objects_keep_quotes_backslashes_and_line_ends():
+    items = [[{"title": 'what "it" is', "url": r"C:\new"}], [{"title": "one\ntwo\\", "url": None}]]
+    rows = [{"items": each, "plain": each[0]["title"]} for each in items]
+    frame = table_of(rows).frame
+    assert [json.loads(cell) for cell in frame["items"]] == items
+    assert frame["plain"].to_list() == [each[0]["title"] for each in items]

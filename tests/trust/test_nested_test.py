@@ -18,6 +18,7 @@ from dcglearn.trust.nested_test import (
     blunter_draws,
     lists_of_judges,
     nested_test,
+    on_independent,
     simulated,
     single_verdicts,
 )
@@ -109,12 +110,13 @@ def free_log(n, **columns):
     return log.changed(**columns)
 
 
-def test_a_verdict_counts_once_in_draws_whatever_its_weight():
+def test_a_verdict_counts_once_whatever_its_weight():
     weight = np.exp(1.5 * np.random.default_rng(0).normal(size=300))
     widths = []
     for log in (free_log(300), free_log(300, weight=weight)):
-        fit = fit_log(log, DCGOptions())
-        widths.append(blunter_draws(fit, 1.0, 512, 0).std(axis=0).mean())
+        fit, _ = on_independent(fit_log(log, DCGOptions()))
+        np.testing.assert_allclose(fit.pairs.weights, 1)
+        widths.append(blunter_draws(fit, 512, 0).std(axis=0).mean())
     assert widths[1] == pytest.approx(widths[0], rel=0.1)
 
 
@@ -177,7 +179,7 @@ def fitted_to(log, *, sharp=1.0, error=-1.5, rise=-1.0):
     """Return `DCG` as if fitted to a log, with judges of that sharpness, error and threshold."""
     fit = fit_log(log, DCGOptions())
     model = plain_model(
-        depth=4, n_grades=4, ties=fit.facts.ties, n_levels=fit.facts.n_levels, centre=sharp
+        depth=4, n_grades=4, ties=fit.facts.ties, n_levels=fit.model.n_levels, centre=sharp
     )
     at, theta = model.places, np.zeros(model.places.n)
     theta[: at.delta.stop] = log_metric(DCG)[:-2]
@@ -225,12 +227,12 @@ def test_a_list_that_recurs_keeps_its_noise():
     assert len(set(orders)) > 30
 
 
-def test_simulated_logs_have_the_pairs_and_weights_of_the_log():
+def test_simulated_logs_have_the_pairs_of_the_log_and_its_independent_verdicts():
     log = free_log(60, weight=np.resize([1.0, 3.0], 60), rater=np.resize(["a", "b", "c"], 60))
-    fit = fit_log(log, DCGOptions())
+    fit, alike = on_independent(fit_log(log, DCGOptions()))
     soft = fit.model.sharpened(fit.theta, (-4.0,))[0]
-    drawn = simulated(fit, 1.0, soft, np.random.default_rng(0))
-    assert drawn.total_weight == pytest.approx(120)  # as many as there are lists
+    drawn = simulated(fit, alike, soft, np.random.default_rng(0))
+    np.testing.assert_allclose(drawn.weights, 1)
     np.testing.assert_array_equal(drawn.rater, fit.pairs.rater)
     for one, other in zip(lists_of_judges(drawn), lists_of_judges(fit.pairs), strict=True):
         assert not np.array_equal(one, other)
@@ -247,10 +249,10 @@ def test_the_value_says_how_many_simulated_gains_are_as_large():
         values = iter(values)
         return lambda pairs: next(values)
 
-    gain, p_value, null = nested_test(fit, gains(1, 0, 0), 2)
+    gain, p_value, null = nested_test(fit, 1.0, gains(1, 0, 0), 2)
     assert (gain, p_value) == (1, 1 / 3) and len(null) == 2
 
     # of 39, one may be as large; with the second the simulation ends
-    assert nested_test(fit, gains(1, *[0] * 38, 1), 39)[1] == 2 / 40
-    _, p_value, null = nested_test(fit, gains(1, 0, 1, 0, 1), 39)
+    assert nested_test(fit, 1.0, gains(1, *[0] * 38, 1), 39)[1] == 2 / 40
+    _, p_value, null = nested_test(fit, 1.0, gains(1, 0, 1, 0, 1), 39)
     assert p_value == 2 / 4 and len(null) == 4

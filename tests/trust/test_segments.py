@@ -9,6 +9,7 @@ from dcglearn.learning.fit import fit_log
 from dcglearn.learning.options import DCGOptions
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import position_dependence, segment_test
+from dcglearn.trust.nested_test import on_independent
 from dcglearn.trust.resampling import folds
 from tests.makers import random_log, refused
 from tests.tables import table
@@ -157,11 +158,12 @@ def test_free_weights_are_the_best_of_all_near_the_product():
 
     def objective(weights):
         """Return the penalised negative log likelihood."""
-        score = [weights[np.arange(3), lists].sum(axis=1) for lists in (log.preferred, log.other)]
-        loss = np.logaddexp(0, score[1] - score[0]).sum() * min(1, log.n_lists / len(log))
+        score = [weights[np.arange(3), lists].sum(axis=1) for lists in (pairs.first, pairs.second)]
+        loss = np.logaddexp(0, score[1] - score[0]) @ pairs.weights
         return loss + 0.5 * ((increments(weights) - increments(product)) ** 2).sum()
 
-    points = fit_log(log, DCGOptions(loss="logistic")).points
+    fit, _ = on_independent(fit_log(log, DCGOptions(loss="logistic")))
+    pairs, points = fit.pairs, fit.model.points(fit.theta[None])
     product = np.outer(points.discounts, points.gains)
     best = result.free.weights
     assert result.statistic == pytest.approx(2 * (objective(product) - objective(best)), abs=1e-3)
