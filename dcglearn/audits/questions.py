@@ -18,7 +18,6 @@ from dcglearn.learning.fit import Fit, fit_of
 from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
 from dcglearn.logs.columns import ties_of
-from dcglearn.logs.contents import contents
 from dcglearn.metrics.dcg import as_curves
 from dcglearn.metrics.scales import ScaleWarning
 from dcglearn.trust.band_draws import FEWEST_DRAWN
@@ -57,7 +56,7 @@ def holdings(inputs: Inputs) -> Section:
         share = n / log.decided.total_weight
         pairs = f"{number_of(round(n, 1), 'pairs', ',.10g')}, {share:.1%} of those with a winner"
         said.insert(0, f"contradicted by another pair: {pairs}")
-    return Section(f"{contents(log)}: {'; '.join([first, *said])}", others)
+    return Section(f"{log.contents}: {'; '.join([first, *said])}", others)
 
 
 def learned(inputs: Inputs) -> Section:
@@ -196,7 +195,7 @@ def verdict_on(inputs: Inputs) -> Verdict:
         of_100, go = f"{100 * share:.0f} of 100", f"verdicts go with {theirs}"
         sentence += f": where the two metrics differ, {of_100} {go}"
         figures.append((of_100, f"{go}, of {held_out.apart:,} on which the two differ"))
-    figures.append((inputs.counted, contents(inputs.log)))
+    figures.append((inputs.counted, inputs.log.contents))
 
     # the curves, and what to do next
     curves = as_curves({"learned": inputs.dcg, inputs.name: inputs.baseline}, inputs.bands)

@@ -11,7 +11,7 @@ from dcglearn.evaluation.run_values import evaluate as evaluate
 from dcglearn.evaluation.system_tests import SystemComparison as SystemComparison
 from dcglearn.evaluation.system_tests import compare_systems as compare_systems
 from dcglearn.metrics.judges import Judges as Judges
-from dcglearn.metrics.learned_from import LearnedFrom as LearnedFrom
+from dcglearn.metrics.judges import LearnedFrom as LearnedFrom
 from dcglearn.metrics.list_utility import ListUtility as ListUtility
 from dcglearn.metrics.scales import ScaleWarning as ScaleWarning
 from dcglearn.reading.judgements import Judgements as Judgements

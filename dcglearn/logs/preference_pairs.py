@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.plain_text import names_in, number_of
 from dcglearn.foundation.signatures import spelled_out
 from dcglearn.foundation.validation import (
+    EMPTY,
     Fields,
     Flags,
     Floats,
@@ -172,6 +173,29 @@ class PreferencePairs(Columns, Weighted):
     def n_lists(self) -> int:
         """Number of distinct lists."""
         return len(np.unique(hashed(np.concatenate([self.preferred, self.other]))))
+
+    @property
+    def contents(self) -> str:
+        """The numbers of pairs, ties, raters, queries, positions and grades, in words."""
+        # pairs, and what they weigh
+        sizes = f"{number_of(self.depth, 'positions')}, {number_of(self.n_grades, 'grades')}"
+        counts = [number_of(len(self), "pairs", ",")]
+        if self.ratings is not None:
+            counts[0] = f"{number_of(self.n_judgements, 'ratings', ',')} as {counts[0]}"
+        if round(self.total_weight) != len(self):
+            counts.append(f"total weight {self.total_weight:,.0f}")
+
+        # what they carry
+        counts += [] if self.tie is None else [number_of(self.tie.sum(), "ties", ",")]
+        for name, values in (("raters", self.rater), ("queries", self.query)):
+            if values is not None:
+                counts.append(number_of(len(np.unique(values)), name, ","))
+
+        # lists that are shorter than others
+        short = (np.concatenate([self.preferred, self.other]) == EMPTY).any(axis=1).sum()
+        if short:
+            sizes += f"; {short:,} of {2 * len(self):,} lists are shorter"
+        return f"{', '.join(counts)}; {sizes}"
 
     def split(
         self, fraction: float = 0.8, *, random_state: Seed = 0, by: str | None = None

@@ -24,8 +24,7 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.metrics.judges import Judges
-from dcglearn.metrics.learned_from import LearnedFrom
+from dcglearn.metrics.judges import Judges, LearnedFrom
 from dcglearn.metrics.saved_metric import SavedMetric
 from dcglearn.metrics.textbook import DISCOUNTS, GAINS, textbook_discounts, textbook_gains
 

@@ -25,8 +25,7 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.metrics.file_fields import check_numbers, fields_of
-from dcglearn.metrics.judges import Judges
-from dcglearn.metrics.learned_from import LearnedFrom
+from dcglearn.metrics.judges import Judges, LearnedFrom
 from dcglearn.metrics.scales import grades_of
 from dcglearn.metrics.textbook import READER
 

@@ -17,8 +17,7 @@ from dcglearn.logs.columns import ties_of
 from dcglearn.raters.alpha import krippendorff_alpha
 from dcglearn.raters.rater_errors import rater_errors
 from dcglearn.raters.repeats import units
-from dcglearn.reading.in_memory import as_preferences
-from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.preferences import Preferences, as_preferences
 
 NOBODY = "all"
 """Name of the rater of a log that names none."""

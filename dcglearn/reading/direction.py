@@ -12,7 +12,7 @@ from dcglearn.foundation.intervals import binomial_tail
 from dcglearn.foundation.validation import Flags, Floats, Grades, UpsideDownError
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.sides import Sides
-from dcglearn.metrics.textbook_scores import textbook_scores
+from dcglearn.metrics.textbook import textbook_scores
 from dcglearn.reading.winners import NAMED
 
 OTHER = {"a": "b", "b": "a", "left": "right", "right": "left"}

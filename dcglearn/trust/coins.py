@@ -22,7 +22,7 @@ from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import numbered
 from dcglearn.logs.visibility import n_weights
-from dcglearn.metrics.textbook_scores import textbook_scores
+from dcglearn.metrics.textbook import textbook_scores
 from dcglearn.reading.direction import CHECKED_PAIRS, check_sense
 from dcglearn.reading.preferences import Preferences
 

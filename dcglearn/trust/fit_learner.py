@@ -11,10 +11,9 @@ from dcglearn.learning.pairs import pairs_of
 from dcglearn.learning.weighing import learned
 from dcglearn.logs.thinning import SAMPLE
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.learned_from import LearnedFrom
+from dcglearn.metrics.judges import LearnedFrom
 from dcglearn.reading.direction import check_sense
-from dcglearn.reading.in_memory import Log, as_preferences
-from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.preferences import Log, Preferences, as_preferences
 from dcglearn.trust.coins import tells_nothing
 from dcglearn.trust.contrary_raters import CONTRARY_LEVEL, contrary_raters
 from dcglearn.trust.judge_draws import with_judges

@@ -17,9 +17,8 @@ from dcglearn.learning.options import DCGOptions, Learner, QPOptions
 from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
-from dcglearn.metrics.textbook_scores import textbook_scores
-from dcglearn.reading.in_memory import as_preferences
-from dcglearn.reading.preferences import Preferences
+from dcglearn.metrics.textbook import textbook_scores
+from dcglearn.reading.preferences import Preferences, as_preferences
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import ceiling_of
 from dcglearn.trust.coins import tells_nothing

@@ -16,8 +16,7 @@ from dcglearn.foundation.validation import Floats, Indices, InputError, Integers
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import pair_numbers, size_of
-from dcglearn.reading.in_memory import as_preferences
-from dcglearn.reading.preferences import Preferences
+from dcglearn.reading.preferences import Preferences, as_preferences
 
 FOLDS = 5
 """Number of folds of raters, queries or pairs."""

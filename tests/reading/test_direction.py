@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.metrics.textbook_scores import textbook_scores
+from dcglearn.metrics.textbook import textbook_scores
 from dcglearn.reading.direction import agreement, check_sense
 from tests.makers import SHARED, random_lists, random_log, rated_pairs, refused
 
