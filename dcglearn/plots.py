@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from dcglearn.coherence.disagreements import DisagreementMatrix
     from dcglearn.coherence.verdict import Coherence
     from dcglearn.evaluation.system_tests import SystemComparison
     from dcglearn.learning.factoring import Factoring
@@ -35,6 +36,7 @@ __all__ = [
     "PRINT_STYLE",
     "banded_figure",
     "dcg_figure",
+    "disagreement_figure",
     "forest_figure",
     "learned_figure",
     "plot_curves",
@@ -262,3 +264,27 @@ def _dcg_of(metric: Any) -> DCG:
         kind = type(metric).__name__
         raise InputError(f"a DCG or a fitted learner can be drawn, not {kind}; fit a learner first")
     return drawn
+
+
+def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
+    """Return a heat map of how often metrics disagree, those that agree most side by side."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    condensed = squareform(matrix.share, checks=False)
+    order = leaves_list(linkage(condensed, "average", optimal_ordering=True))
+
+    # a square for every two
+    n, names = len(matrix.names), [matrix.names[i] for i in order]
+    size = max(3.5, 0.19 * n + 2.2)
+    with printed(size + 0.8, size) as figure:
+        axes = figure.subplots()
+        shares = matrix.share[np.ix_(order, order)]
+        image = axes.imshow(shares, cmap="cividis", vmin=0, aspect="auto")
+
+        # metrics by name, and what the colours mean
+        axes.set_xticks(range(n), names, rotation=90, fontsize=7)
+        axes.set_yticks(range(n), names, fontsize=7)
+        axes.grid(visible=False)
+        figure.colorbar(image, ax=axes, label="share of pairs ordered differently", pad=0.02)
+    return figure

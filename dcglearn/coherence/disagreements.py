@@ -283,6 +283,7 @@ def disagreement_matrix(
     See Also
     --------
     disagreement : Two metrics, with counts of ties.
+    plots.disagreement_figure : Draw it.
 
     Examples
     --------

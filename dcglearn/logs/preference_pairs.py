@@ -36,7 +36,6 @@ from dcglearn.logs.columns import (
     checked_lists,
     ties_of,
 )
-from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.thinning import Weighted
 from dcglearn.logs.unique_rows import hashed, list_numbers, numbered, pair_numbers, size_of
 from dcglearn.logs.visibility import Visibility, visibility_of
@@ -50,6 +49,37 @@ class Metric(Protocol):
 
     def score(self, lists: ArrayLike) -> Floats:
         """Return one value per list; more is better."""
+
+
+@dataclass(frozen=True, eq=False)
+class RatingCounts:
+    """How often each list got each rating, in each group.
+
+    `lists`, shape (U, K), are the distinct lists, compared within groups. For each distinct group,
+    list and rating, shape (m,), `group` is the number of the group, `list` the row of `lists`,
+    `unit` the number of the list within its group, by which the log holds the lists of its pairs,
+    `rating` the rating, and `weight` the number of lines that gave it.
+    """
+
+    lists: Grades
+    group: Indices
+    list: Indices
+    unit: Indices
+    rating: Floats
+    weight: Floats
+
+    def of(self, units: Indices) -> Self:
+        """Return the counts of some units, such as those that occur in a subset of a log."""
+        kept = np.isin(self.unit, units)
+        lists, which = np.unique(self.list[kept], return_inverse=True)
+        return type(self)(
+            self.lists[lists],
+            self.group[kept],
+            which,
+            self.unit[kept],
+            self.rating[kept],
+            self.weight[kept],
+        )
 
 
 @dataclass(frozen=True)

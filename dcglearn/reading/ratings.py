@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import Counts, Fields, Floats, Indices, InputError
-from dcglearn.logs.rating_counts import RatingCounts
+from dcglearn.logs.preference_pairs import RatingCounts
 from dcglearn.logs.unique_rows import numbered, packed, size_of, unique_rows
 from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.scale import Scale

@@ -24,8 +24,7 @@ from dcglearn.foundation.validation import (
     whole_number,
 )
 from dcglearn.logs.columns import ties_of
-from dcglearn.logs.preference_pairs import Metric
-from dcglearn.logs.rating_counts import RatingCounts
+from dcglearn.logs.preference_pairs import Metric, RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers, size_of
 from dcglearn.reading.preferences import Preferences, as_preferences
 from dcglearn.trust.resampling import FOLDS, counts_in_folds

@@ -18,8 +18,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, shortened
 from dcglearn.learning.usable_pairs import one_sided_raters, usable_pairs
-from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs
-from dcglearn.logs.rating_counts import RatingCounts
+from dcglearn.logs.preference_pairs import TIE_TOLERANCE, PreferencePairs, RatingCounts
 from dcglearn.logs.unique_rows import numbered
 from dcglearn.logs.visibility import n_weights
 from dcglearn.metrics.textbook import textbook_scores

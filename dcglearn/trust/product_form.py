@@ -24,7 +24,6 @@ from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import (
     EMPTY,
     UNKNOWN,
-    Fields,
     Floats,
     InputError,
     PolarsFrame,
@@ -102,22 +101,6 @@ class PositionTest(Finding):
         if self.p_value <= FALSE_POSITIVE_RATE:
             return (*notes, "UtilityLearner learns a weight for each grade at each position")
         return (*notes, "more judgements can show what these do not")
-
-    @property
-    def pictures(self) -> list[Fields]:
-        """The worth of the best grade and of a middle one, by position, under both fits."""
-        pictures = []
-        ticks = [str(k + 1) for k in range(self.product.depth)]
-        top = self.product.n_grades - 1
-        for grade in dict.fromkeys((top, top // 2)):
-            fits = {"gains times discounts": self.product.utility, "free weights": self.free}
-            lines = {}
-            for name, fit in fits.items():
-                # the fits have units of their own
-                lines[name] = (fit.weights[:, grade] / (fit.weights.max() or 1.0)).tolist()
-            title = f"worth of grade {grade}, by position"
-            pictures.append({"title": title, "ticks": ticks, "lines": lines})
-        return pictures
 
 
 def position_dependence(

@@ -13,6 +13,7 @@ from dcglearn import metric as metric_of
 from dcglearn.coherence import disagreement_matrix, disagreements
 from dcglearn.coherence.disagreements import pair_counts
 from dcglearn.evaluation import ListUtility
+from dcglearn.plots import disagreement_figure
 from tests.makers import PAPER_LIST, refused
 from tests.tables import table
 
@@ -146,9 +147,11 @@ def test_a_matrix_of_the_textbook():
     assert found.table.filter(metric="linear-log2", other="exponential-log2")["share"].item() == (
         pair.share
     )
+    assert len(disagreement_figure(found).axes) == 2
     two = {"a": standard("linear", "log2", 6), "b": standard("exponential", "log2", 6)}
     sampled = disagreement_matrix(two, max_lists=100, random_state=1)
     assert not sampled.exact and abs(sampled.share[0, 1] - disagreement(*two.values()).share) < 0.01
+    assert len(disagreement_figure(sampled).axes) == 2
 
 
 def test_bad_input():
