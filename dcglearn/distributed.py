@@ -28,7 +28,8 @@ from dcglearn.learning.weighing import learned
 from dcglearn.logs.columns import COLUMNS, ties_of
 from dcglearn.logs.thinning import SAMPLE, Weighted, joined, marks_of_parts
 from dcglearn.logs.visibility import gram_matrix, visibility
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.scale import counts_of
 
 PART = 1 << 18

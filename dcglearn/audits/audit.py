@@ -18,8 +18,9 @@ from dcglearn.foundation.validation import Fields
 from dcglearn.foundation.version import __version__
 from dcglearn.logs.unique_rows import numbered
 from dcglearn.metrics.reading import BASELINE, MetricLike
+from dcglearn.reading.in_memory import Log, as_preferences
 from dcglearn.reading.judgements import JudgementsLike
-from dcglearn.reading.preferences import Log, Preferences, as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.runs import RunsLike, read_both
 
 Question = Callable[[Inputs], Finding | None]

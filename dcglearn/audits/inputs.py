@@ -19,8 +19,9 @@ from dcglearn.learning.options import DCGOptions, QPOptions
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.reading import ONLY_DCG, MetricLike, metric_in_use, read_metric
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
+from dcglearn.reading.in_memory import Log
 from dcglearn.reading.judgements import Judgements
-from dcglearn.reading.preferences import Log, Preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.reading.runs import Run
 from dcglearn.trust.band_draws import N_RESAMPLES, Bands, bands_or_why, drawn_judges
 from dcglearn.trust.calibration import Calibration, shrunk

@@ -19,7 +19,7 @@ from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
 from dcglearn.logs.columns import ties_of
 from dcglearn.metrics.dcg import as_curves
-from dcglearn.metrics.scales import ScaleWarning
+from dcglearn.metrics.saved_metric import ScaleWarning
 from dcglearn.trust.band_draws import FEWEST_DRAWN
 from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
 from dcglearn.trust.next_pairs import Questions, generated_lists, suggest_pairs

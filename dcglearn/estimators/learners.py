@@ -23,7 +23,8 @@ from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.thinning import SAMPLE
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.reading.preferences import Log, Preferences, as_preferences
+from dcglearn.reading.in_memory import Log, as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import check_log
 from dcglearn.trust.fit_learner import finished, fit_learner, prepared, with_llm_learned
 

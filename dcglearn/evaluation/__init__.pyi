@@ -13,7 +13,7 @@ from dcglearn.evaluation.system_tests import compare_systems as compare_systems
 from dcglearn.metrics.judges import Judges as Judges
 from dcglearn.metrics.judges import LearnedFrom as LearnedFrom
 from dcglearn.metrics.list_utility import ListUtility as ListUtility
-from dcglearn.metrics.scales import ScaleWarning as ScaleWarning
+from dcglearn.metrics.saved_metric import ScaleWarning as ScaleWarning
 from dcglearn.reading.judgements import Judgements as Judgements
 from dcglearn.reading.judgements import read_judgements as read_judgements
 from dcglearn.reading.runs import Run as Run

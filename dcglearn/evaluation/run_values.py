@@ -34,7 +34,7 @@ from dcglearn.metrics.dcg import DCG, normalised_values
 from dcglearn.metrics.names import ListMetric, MetricName, is_metric_name
 from dcglearn.metrics.other_names import usual_name
 from dcglearn.metrics.reading import SCORING, MetricsLike, labelled, metric_or_name
-from dcglearn.metrics.scales import grades_of, warn_of_scale
+from dcglearn.metrics.saved_metric import grades_of, warn_of_scale
 from dcglearn.metrics.textbook import is_metric_file
 from dcglearn.reading.judgements import Duplicates, Judgements, JudgementsLike
 from dcglearn.reading.runs import Run, RunsLike, read_both

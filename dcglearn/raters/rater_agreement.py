@@ -17,7 +17,8 @@ from dcglearn.logs.columns import ties_of
 from dcglearn.raters.alpha import krippendorff_alpha
 from dcglearn.raters.rater_errors import rater_errors
 from dcglearn.raters.repeats import units
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 
 NOBODY = "all"
 """Name of the rater of a log that names none."""

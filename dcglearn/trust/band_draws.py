@@ -24,7 +24,8 @@ from dcglearn.learning.options import DCGOptions, Learner
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.metrics.dcg import DCG, POWER, as_curves, parameter_names
 from dcglearn.metrics.judges import N_DRAWS, Judges
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.judge_draws import posterior_of
 from dcglearn.trust.resampling import FEWEST_TESTED, no_more_lists, unit_of

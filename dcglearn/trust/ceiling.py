@@ -26,7 +26,8 @@ from dcglearn.foundation.validation import (
 from dcglearn.logs.columns import ties_of
 from dcglearn.logs.preference_pairs import Metric, RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, numbered, pair_numbers, size_of
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.resampling import FOLDS, counts_in_folds
 
 MOST_SAMPLED = 300_000

@@ -13,7 +13,8 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.validation import Fields, Floats, Indices, PolarsFrame, Seed, one_of
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.options import Learner, QPOptions
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.held_out_frame import held_out_frame, values_of
 from dcglearn.trust.resampling import check_enough, decided_pairs, folds
 

@@ -16,7 +16,8 @@ from dcglearn.foundation.validation import Fields, Flags, Indices, InputError, P
 from dcglearn.learning.fit import fit_of
 from dcglearn.learning.options import DCGOptions, Learner
 from dcglearn.metrics.dcg import parameter_names
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.fit_learner import fit_learner
 from dcglearn.trust.influence import influence, numbers_of, refitted
 from dcglearn.trust.next_pairs import list_text

@@ -3,8 +3,12 @@
 import hashlib
 import warnings
 from dataclasses import replace
+from itertools import compress
 
-from dcglearn.foundation.validation import InputError, errors_in
+import numpy as np
+
+from dcglearn.foundation.intervals import binomial_tail
+from dcglearn.foundation.validation import Floats, InputError, errors_in
 from dcglearn.learning.fit import Fit
 from dcglearn.learning.options import DCGOptions
 from dcglearn.learning.pairs import pairs_of
@@ -13,10 +17,13 @@ from dcglearn.logs.thinning import SAMPLE
 from dcglearn.metrics.dcg import DCG
 from dcglearn.metrics.judges import LearnedFrom
 from dcglearn.reading.direction import check_sense
-from dcglearn.reading.preferences import Log, Preferences, as_preferences
+from dcglearn.reading.in_memory import Log, as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import tells_nothing
-from dcglearn.trust.contrary_raters import CONTRARY_LEVEL, contrary_raters
 from dcglearn.trust.judge_draws import with_judges
+
+CONTRARY_LEVEL = 0.01
+"""False-positive rate of the test that some rater of a log contradicts the others."""
 
 
 def fit_learner(log: Preferences, options: DCGOptions) -> Fit:
@@ -146,3 +153,32 @@ def _naming_contrary(fit: Fit, log: Preferences) -> Fit:
         "reversed: check whether they took the worse for the better"
     )
     return replace(fit, cautions=(*fit.cautions, caution))
+
+
+def contrary_raters(fit: Fit) -> list[str]:
+    """Return who names the worse list more often than not, beyond chance over all raters.
+
+    Only raters with an error rate above a half can: they mistake the sides, or decide by chance.
+    One-sided binomial tests of a half, by the number of judgements of equal weights that say as
+    much (Kish 1965), with Bonferroni's correction.
+    """
+    suspect = fit.points.errors[0] > 0.5
+    if not suspect.any():
+        return []
+
+    # the decided judgements, and whether they name the worse list
+    pairs = fit.pairs.thinned(SAMPLE).merged()
+    decided = pairs.at(np.flatnonzero(pairs.columns[0]))
+    _, rater, weight, _ = decided.columns
+    is_wrong = decided.differences(fit.points) < 0
+    n_raters = len(suspect)
+
+    def sums(values: Floats) -> Floats:
+        return np.bincount(rater, values, n_raters).astype(np.float64)
+
+    # how many independent judgements of each, and how many of these name the worse list
+    total = np.maximum(sums(weight), 1e-300)
+    n = total**2 / np.maximum(sums(weight**2), 1e-300)
+    wrong = sums(weight * is_wrong) / total * n
+    contrary = suspect & (binomial_tail(wrong, n) <= CONTRARY_LEVEL / n_raters)
+    return [*compress(fit.raters, contrary)]

@@ -18,7 +18,8 @@ from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 from dcglearn.metrics.dcg import DCG, textbook_dcgs
 from dcglearn.metrics.reading import BASELINE, MetricLike, metric_in_use
 from dcglearn.metrics.textbook import textbook_scores
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.calibration import Calibration
 from dcglearn.trust.ceiling import ceiling_of
 from dcglearn.trust.coins import tells_nothing

@@ -13,7 +13,8 @@ from dcglearn.foundation.validation import Fields, InputError, PolarsFrame
 from dcglearn.learning.fit import LLM, NEAR_LLM, fit_of
 from dcglearn.learning.options import DCGOptions, Learner
 from dcglearn.metrics.dcg import DCG, as_curves
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.band_draws import Bands, bands, why_no_bands
 from dcglearn.trust.coins import tells_nothing
 

@@ -38,7 +38,8 @@ from dcglearn.learning.options import DCGOptions, Learner
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import encode, gram_matrix, n_weights
 from dcglearn.metrics.dcg import DCG
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.fit_learner import fit_learner
 
 MOST_PAIRS = 20_000

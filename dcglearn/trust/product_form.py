@@ -35,7 +35,8 @@ from dcglearn.learning.pairs import Pairs
 from dcglearn.learning.usable_pairs import learnable
 from dcglearn.logs.visibility import encode
 from dcglearn.metrics.dcg import DCG, Utility
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.nested_test import (
     FALSE_POSITIVE_RATE,
     nested_test,

@@ -16,7 +16,8 @@ from dcglearn.foundation.validation import Floats, Indices, InputError, Integers
 from dcglearn.learning.usable_pairs import usable_pairs
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.unique_rows import pair_numbers, size_of
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 
 FOLDS = 5
 """Number of folds of raters, queries or pairs."""

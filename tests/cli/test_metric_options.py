@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from dcglearn.metrics.dcg import DCG
-from dcglearn.metrics.scales import ScaleWarning
+from dcglearn.metrics.saved_metric import ScaleWarning
 
 
 @pytest.fixture

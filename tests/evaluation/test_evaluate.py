@@ -518,7 +518,7 @@ class TestOnTheCommandLine:
 
 
 @pytest.mark.filterwarnings(
-    "ignore::dcglearn.metrics.scales.ScaleWarning"
+    "ignore::dcglearn.metrics.saved_metric.ScaleWarning"
 )  # the top grade does not occur
 @table("ideal", ["judgements", "list"])
 @table("unjudged", ["worst", 0.4])

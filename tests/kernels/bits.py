@@ -18,7 +18,7 @@ from dcglearn.coherence import disagreements
 from dcglearn.kernels.library import function
 from dcglearn.learning import model, objective, pair_sums, pairs, prior, search
 from dcglearn.learning.pairs import CURVATURE, SLOPES, VALUE, Pairs
-from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth_kernel
+from dcglearn.losses import class_kernel, dcg_kernel, pair_kernel, rank_kernel, smooth
 from dcglearn.losses.objective import Batch as ObjectiveBatch
 from dcglearn.metrics.smooth_discount import SmoothDiscount
 
@@ -365,24 +365,24 @@ def add_positions(digests, rng, batch):
     mass, mean, turn, slopes = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
     documents = f, gain, offsets
     for part in batch.parts():
-        smooth_kernel._soft_positions(*part, depth, s, *documents, mass, mean, turn)
+        smooth._soft_positions(*part, depth, s, *documents, mass, mean, turn)
     digests.add("soft_positions", mass, mean, turn)
 
     given = offsets, rng.random(n), batch.weight, rng.random(n)
-    value, w = smooth_kernel.precision_of_means(*given)
+    value, w = smooth.precision_of_means(*given)
     digests.add("precision_of_means", np.array([value]), w)
-    value, w = smooth_kernel.dcg_of_means(offsets, discounts, batch.weight, mean)
+    value, w = smooth.dcg_of_means(offsets, discounts, batch.weight, mean)
     digests.add("dcg_of_means", np.array([value]), w)
     for part in batch.parts():
         given = *part, depth, s, *documents, w, mass, mean, turn, slopes
-        smooth_kernel._soft_positions_vjp(*given)
+        smooth._soft_positions_vjp(*given)
     digests.add("soft_positions_vjp", slopes)
 
     for part in batch.parts():
         slopes, longest = np.zeros(n), int(np.diff(offsets).max())
         arrays = *documents, discounts, batch.weight, slopes
         sigma = pick(rng, (1e-3, 0.2, 5.0))
-        value = smooth_kernel.expected_dcg(*part, longest, sigma, *arrays)
+        value = smooth.expected_dcg(*part, longest, sigma, *arrays)
         digests.add("expected_dcg", np.array([value]), slopes)
 
     x = between(rng, -30, 30, pick(rng, LENGTHS)) * pick(rng, (0.0, 1e-9, 0.2, 1.0))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.visibility import encode
 from dcglearn.metrics.dcg import DCG
-from dcglearn.reading.preferences import Preferences, as_preferences
+from dcglearn.reading.in_memory import as_preferences
+from dcglearn.reading.preferences import Preferences
 from tests.makers import TRUTH, random_log, refused, rows
 from tests.tables import table
 

@@ -50,7 +50,7 @@ def test_ideal_is_the_best_of_all_rankings(gains, discounts, seed, n_documents):
 
 
 @pytest.mark.filterwarnings(
-    "ignore::dcglearn.metrics.scales.ScaleWarning"
+    "ignore::dcglearn.metrics.saved_metric.ScaleWarning"
 )  # the top grade does not occur
 def test_ndcg_where_nothing_is_relevant_is_what_was_asked():
     dcg = DCG.standard(3, 2)

@@ -6,7 +6,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.learning.fit import fit_log
 from dcglearn.learning.options import DCGOptions
-from dcglearn.trust.contrary_raters import contrary_raters
+from dcglearn.trust.fit_learner import contrary_raters
 from tests.makers import random_log
 
 
