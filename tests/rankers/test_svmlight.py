@@ -52,7 +52,7 @@ class TestReading:
             ("1 qid:1 1:x\n", {}, "line 1: '1 qid:1 1:x' is not GRADE qid:NUMBER FEATURE:NUMBER"),
             ("1 qid:a 1:1\n", {}, "line 1: .*invalid literal"),
             ("good qid:1 1:1\n", {}, "line 1: .*convert string to float"),
-            ("3 qid:1 1:1\n", {"n_grades": 3}, r"line 1: .* = 3 is not a grade of the scale, 0..2"),
+            ("3 qid:1 1:1\n", {"n_grades": 3}, "line 1: .*: 3 is not a grade of the scale, 0..2"),
             ("", {}, "is empty"),
             ("1 qid:1 1:1\n0 qid:1 qid:2 1:0.1\n", {}, "line 2: "),
             ("1 qid:1 1:1 # docid = qid0\n0 qid0x1:1 1:1\n", {}, "line 2: .*queries as qid:NUMBER"),
