@@ -433,10 +433,12 @@ def graders(rng, truth, judge, n, many=1000):
     gaps, above = true[:, None] - true, np.triu_indices(len(true), 1)
     shares = (table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())
     both = (differ.low <= gaps) & (gaps <= differ.high)
+    called_worse = (differ.p_values <= 0.05) & (differ.points < 0)
     return {
         "shares": shares.mean(),
         "differences": both[above].mean(),
         "worse": int(differ.p_values[NOISY, AS_NOISY] <= 0.05),
+        "false": int((called_worse & (gaps >= 0)).any()),
         "first": int(table["grader"][int(table["share"].arg_max())] == "clean"),
     }
 
