@@ -188,7 +188,7 @@ CHECKS = {
         tuple(logs.LOGS),
         WRONG_10,
         (50, 200, 1000, 3000),
-        150,
+        30,
         [
             Promise("covered", COVERS, 0.85, outcomes=logs.PARAMETERS),
             Promise("all_covered", AT_ONCE, 0.80),
