@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
+from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -27,9 +27,6 @@ from dcglearn.reading.in_memory import Log, as_preferences
 from dcglearn.reading.preferences import Preferences
 from dcglearn.trust.coins import check_log
 from dcglearn.trust.fit_learner import finished, fit_learner, prepared, with_llm_learned
-
-if TYPE_CHECKING:
-    from dcglearn.distributed import DaskLog
 
 P = ParamSpec("P")
 
@@ -59,10 +56,8 @@ def parameters_of(options: Callable[P, Any]) -> Callable[[Any], Constructor[P]]:
 
 
 @contextmanager
-def opened(
-    X: Any, engine: Any, *, as_is: bool, **shape: Any
-) -> Iterator[tuple[DaskLog | None, Preferences]]:
-    """Yield the parts of a log that an engine's workers keep, None without one, and the log.
+def opened(X: Any, engine: Any, *, as_is: bool, **shape: Any) -> Iterator[tuple[Any, Preferences]]:
+    """Yield the `DaskLog` that an engine's workers keep, None without one, and the log.
 
     Of what workers read, a sample stands for the log. It is checked by `check_log`.
     """

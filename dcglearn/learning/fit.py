@@ -267,8 +267,12 @@ def fit_dcg(pairs: Pairs, options: DCGOptions) -> Fit:
         function, end = _fitted(function, known_starts(model, start))
         theta = end.theta[end.best]
 
-        message = "%s loss: objective %.6g, the log counts as %.0f judgements"
-        _LOG.info(message, options.loss, end.value, n_effective)
+        _LOG.info(
+            "%s loss: objective %.6g, the log counts as %.0f judgements",
+            options.loss,
+            end.value,
+            n_effective,
+        )
 
     # the metric and its judges there
     points = function.model.points(theta[None])

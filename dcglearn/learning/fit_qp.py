@@ -113,9 +113,13 @@ def fit_pairs(
         solution = solve(pairs, problem, weights)
 
     # a search for C has many warm fits
-    level = logging.INFO if start is None else logging.DEBUG
-    message = "QP with C=%g: relative duality gap %.1e after %d iterations"
-    _LOG.log(level, message, options.C, solution.gap, solution.n_iter)
+    tell = _LOG.info if start is None else _LOG.debug
+    tell(
+        "QP with C=%g: relative duality gap %.1e after %d iterations",
+        options.C,
+        solution.gap,
+        solution.n_iter,
+    )
 
     # count what is left out
     dropped = dict(dropped)

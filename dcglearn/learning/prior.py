@@ -86,7 +86,7 @@ class Prior:
         return log_volume - float(np.linalg.slogdet(self.linear)[1])
 
 
-@lru_cache(maxsize=8)
+@lru_cache
 def _by_ridge(m: int, ridge: float) -> tuple[Floats, Floats, Floats]:
     """Return a grid of bends, integrals of their density below each, and log weights of rho.
 
