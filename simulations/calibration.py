@@ -167,7 +167,7 @@ ALL_BUT_TWO_ERRORS = 0.95 - 2 * (0.95 * 0.05 / 1000) ** 0.5
 
 FIRST = [Promise("first", "the clean grader has the largest share", 0.8, where={"n": 50})]
 NOT_WORSE = [Promise("false", "one of five graders is called worse who is not", level=0.05)]
-"""Of graders with one share of wrong labels, which are wrong elsewhere, one is a little worse."""
+"""Two graders with as many wrong labels err on other documents: one of them is a little worse."""
 
 PEOPLE = [
     Promise("covered", COVERED, 0.86),

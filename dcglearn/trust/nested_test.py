@@ -40,9 +40,9 @@ def nested_test(
 ) -> tuple[float, float, Floats]:
     """Return the gain of a wider model than a fit's, its p-value, and gains on simulated logs.
 
-    The fit is `on_independent` verdicts, as is their correlation `alike`; `gain_of` fits both
-    models to pairs, and returns the gain. The simulation ends as soon as the gain cannot be
-    significant any more (Besag and Clifford 1991).
+    `on_independent` returns `fit` and `alike`, the correlation of verdicts on a pair of lists.
+    `gain_of` fits both models to pairs, and returns the gain. The simulation ends as soon as the
+    gain cannot be significant any more (Besag and Clifford 1991).
     """
     gain = gain_of(fit.pairs)
     thetas = blunter_draws(fit, n_simulated, random_state)
@@ -63,11 +63,11 @@ def nested_test(
 
 
 def on_independent(fit: Fit) -> tuple[Fit, float]:
-    """Return a fit to its independent verdicts, and the correlation of verdicts on a pair of lists.
+    """Return the fit to independent verdicts, and the correlation of verdicts on a pair of lists.
 
-    Verdicts on a pair count as many as their correlation leaves, whatever their weights, and all
-    together at most as many as there are lists. Were weights kept, a few heavy pairs would decide
-    how far a log speaks against a DCG.
+    The verdicts on a pair count for as many as their correlation leaves, whatever they weigh, and
+    all of them for at most as many as there are lists. With their weights, a few heavy pairs would
+    decide how far a log speaks against a DCG.
     """
     alike = agreement(fit)
     pair = pair_numbers(*lists_of_judges(fit.pairs))
