@@ -793,9 +793,9 @@ INLINE void add_square(i64 p, in row, double factor, out hessian) {
 }
 
 /* Add a prior at B points, with derivatives, to values, (B,), gradients, (B, p), and, if it is
- * `curved`, Hessians, (B, p, p). `linear`, (q, p), are the linear functions that it charges, less `centres`, (q,): the first are
- * the bends of the gains, then come others up to `n_bends`, and all else is charged by half its
- * square. `work` has q + p entries. */
+ * `curved`, Hessians, (B, p, p). `linear`, (q, p), are the linear functions that it charges, less
+ * `centres`, (q,): the first are the bends of the gains, then come others up to `n_bends`, and all
+ * else is charged by half its square. `work` has q + p entries. */
 EXPORT void add_prior(i64 n, i64 p, i64 n_linear, i64 n_of_gains, i64 n_bends, i64 curved,
                       double ridge, double freedom, double knee, in linear, in centres, in thetas,
                       out values, out gradients, out hessians, out work) {
