@@ -189,14 +189,14 @@ CHECKS = {
         tuple(logs.LOGS),
         WRONG_10,
         (50, 200, 1000, 3000),
-        30,
+        150,
         [
             Promise("covered", COVERS, 0.85, outcomes=logs.PARAMETERS),
             Promise("all_covered", AT_ONCE, 0.80),
             WIDTH,
             Promise("all_width", "width of 90% bands of all at once"),
         ],
-        fresh=92,
+        fresh=97,
     ),
     "bands of any truth": Check(
         logs.any_truth,
