@@ -17,7 +17,7 @@ from tqdm import tqdm
 import dcglearn as dl
 from simulations.claims import LEVEL, interval, means_of_repeats, measured
 
-SEED = 2027
+SEED = 2028
 """Seed of this round: that of every program, unless --seed gives another."""
 STYLES = dl.plots.LINE_STYLES
 TRUTHS = ("D1", "D2")
