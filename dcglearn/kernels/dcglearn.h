@@ -100,8 +100,8 @@ INLINE double exponential_less_1(double x) {
     return (k == 0.0 ? y : 2.0 * (half * y + (half - 0.5))) + huge;
 }
 
-/* log(x (1 + extra / x)) for a positive normal x (fdlibm). */
-INLINE double log_with(double x, double extra) {
+/* log(x (1 + beyond)) for a positive normal x and a tiny share beyond it (fdlibm). */
+INLINE double log_with(double x, double beyond) {
     bits b, exponent;
     b.value = x;
     uint64_t up = b.word + 0x95f6400000000ULL; /* so that the mantissa is in [sqrt(.5), sqrt(2)) */
@@ -116,7 +116,7 @@ INLINE double log_with(double x, double extra) {
                        w * (2.857142874366239149e-01 +
                             w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
     double half = 0.5 * f * f;
-    return k * LN2_HIGH - ((half - (s * (half + (odd + even)) + (extra / x + k * LN2_LOW))) - f);
+    return k * LN2_HIGH - ((half - (s * (half + (odd + even)) + (beyond + k * LN2_LOW))) - f);
 }
 
 /* log(x); -infinity at 0. */
@@ -132,7 +132,7 @@ INLINE double logarithm(double x) {
 /* log(1 + x) for x >= 0. */
 INLINE double logarithm_of_1_and(double x) {
     double sum = 1.0 + x;
-    return log_with(sum, x - (sum - 1.0));
+    return log_with(sum, (x - (sum - 1.0)) / sum);
 }
 
 /* Kinds of discounts at real-valued ranks; see dcglearn/metrics/smooth_discount.py. */

@@ -26,7 +26,7 @@ typedef struct {
 /* A preference among judgements without strengths and ties: Bradley and Terry's sigma(z). */
 INLINE verdict_t preference(double z, double e) {
     verdict_t v = {0};
-    double fall = exponential(-min(size_of(z), 700.0)), ahead = 1.0 / (1.0 + fall);
+    double fall = exponential_within(-min(size_of(z), 700.0)), ahead = 1.0 / (1.0 + fall);
     double right = z >= 0.0 ? ahead : fall * ahead;
     double chance = e + (1.0 - 2.0 * e) * right;
     v.log = log_with(e > 0.0 ? chance : ahead, 0.0) + (e > 0.0 ? 0.0 : min(z, 0.0));
@@ -43,8 +43,8 @@ INLINE verdict_t preference(double z, double e) {
 INLINE verdict_t strong_preference(double z, double low, double e) {
     verdict_t v = {0};
     double x = z - low, y = -z - low;
-    double fall = exponential(-min(size_of(x), 700.0)), ahead = 1.0 / (1.0 + fall);
-    double fall_w = exponential(-min(size_of(y), 700.0)), ahead_w = 1.0 / (1.0 + fall_w);
+    double fall = exponential_within(-min(size_of(x), 700.0)), ahead = 1.0 / (1.0 + fall);
+    double fall_w = exponential_within(-min(size_of(y), 700.0)), ahead_w = 1.0 / (1.0 + fall_w);
     double right = x >= 0.0 ? ahead : fall * ahead, wrong = y >= 0.0 ? ahead_w : fall_w * ahead_w;
     double chance = (1.0 - e) * right + e * wrong, each = 1.0 / chance;
     v.log = log_with(e > 0.0 ? chance : ahead, 0.0) + (e > 0.0 ? 0.0 : min(x, 0.0));
@@ -208,6 +208,13 @@ typedef struct {
     double *table, *gains, *of_table, *of_power, *of_thresholds, *curved, *far, *u, *products;
 } work_t;
 
+/* Memory for a group of points, whose tables and sums by grade, (K, L + 1, GROUP), stand side by
+ * side; gains, (GROUP, L + 1), slopes in thresholds, (GROUP, M + 2), and sums of clear judgements,
+ * (GROUP, 2 R), behind one another. `slopes`, (RUN, GROUP), are those of a run's judgements. */
+typedef struct {
+    double *tables, *gains, *of_tables, *of_thresholds, *far, *slopes;
+} group_t;
+
 /* Judgements of a run, sorted by level, and their derivatives. */
 typedef struct {
     double z[RUN], e[RUN], v[RUN], side[RUN];
@@ -365,12 +372,15 @@ INLINE void fill_costs(run_t *restrict run, i64 start, i64 stop, double low, dou
         run->log[i] = v.log;
         if (order == VALUE) continue;
         run->of_z[i] = v.z, run->of_e[i] = v.e;
+        if (kind != PLAIN) run->of_low[i] = v.low;
+        if (kind == BETWEEN) run->of_high[i] = v.high;
+
+        if (order == SLOPES) continue;
         run->zz[i] = v.zz, run->ze[i] = v.ze;
         if (kind == PLAIN) continue;
-        run->of_low[i] = v.low, run->z_low[i] = v.z_low, run->ll[i] = v.ll, run->le[i] = v.le;
+        run->z_low[i] = v.z_low, run->ll[i] = v.ll, run->le[i] = v.le;
         if (kind != BETWEEN) continue;
-        run->of_high[i] = v.high, run->z_high[i] = v.z_high;
-        run->lh[i] = v.lh, run->hh[i] = v.hh, run->he[i] = v.he;
+        run->z_high[i] = v.z_high, run->lh[i] = v.lh, run->hh[i] = v.hh, run->he[i] = v.he;
     }
 }
 
@@ -383,18 +393,47 @@ INLINE void fill_costs_of_kind(run_t *restrict run, i64 start, i64 stop, double 
 }
 
 /* The two lists of a judgement as their lengths matter: factors of their values, logarithms of the
- * lengths and, where these matter, values times factors. */
+ * lengths and, where these matter, values times factors. Entries of a table are `apart`. */
 typedef struct {
     double factor, log, value;
 } of_length_t;
 
-INLINE of_length_t of_length(const point_t *restrict p, in table, const int8_t *restrict list) {
+INLINE of_length_t of_length(const point_t *restrict p, in table, const i64 apart,
+                             const int8_t *restrict list) {
     if (!p->factors) return (of_length_t){1.0, 0.0, 0.0};
     const i64 length = length_of(list, p->depth);
     double value = 0.0;
-    for (i64 k = 0; k < p->depth; k++) value += table[k * p->width + 1 + list[k]];
+    for (i64 k = 0; k < p->depth; k++) value += table[(k * p->width + 1 + list[k]) * apart];
     const double factor = p->factors[length * GROUP];
     return (of_length_t){factor, p->logs[length], factor * value};
+}
+
+/* Add the slopes of a run's judgements, from `start` to `stop`, at the n points of a group. */
+INLINE void add_slopes_of_group(const log_t *restrict log, const point_t *points, i64 n, i64 start,
+                                i64 stop, const group_t *g, common_t *restrict commons) {
+    const i64 depth = log->depth, width = points->width;
+    for (i64 i = start; i < stop; i++) {
+        const int8_t *first = log->first + i * depth;
+        const int8_t *second = log->second + i * depth;
+        const double *slope = g->slopes + (i - start) * GROUP;
+        double of_first[GROUP], of_second[GROUP];
+        for (int b = 0; b < GROUP; b++) of_first[b] = of_second[b] = slope[b];
+        for (i64 b = 0; points->factors && b < n; b++) {
+            const of_length_t one = of_length(points + b, g->tables + b, GROUP, first);
+            const of_length_t two = of_length(points + b, g->tables + b, GROUP, second);
+            of_first[b] *= one.factor, of_second[b] *= two.factor;
+            commons[b].power += slope[b] * (two.log * two.value - one.log * one.value);
+        }
+
+        const four plus = *(const four *)of_first, plus_next = *(const four *)(of_first + 4);
+        const four minus = *(const four *)of_second, minus_next = *(const four *)(of_second + 4);
+        for (i64 k = 0; k < depth; k++) {
+            double *better = g->of_tables + (k * width + 1 + first[k]) * GROUP;
+            double *worse = g->of_tables + (k * width + 1 + second[k]) * GROUP;
+            *(four *)better += plus, *(four *)(better + 4) += plus_next;
+            *(four *)worse -= minus, *(four *)(worse + 4) -= minus_next;
+        }
+    }
 }
 
 /* Add the slopes of m judgements, and what belongs to judges and the power alone. */
@@ -405,7 +444,8 @@ static void add_slopes(const run_t *restrict run, const log_t *restrict log,
         const i64 row = run->row[i];
         const int8_t *first = log->first + row * p->depth;
         const int8_t *second = log->second + row * p->depth;
-        const of_length_t one = of_length(p, table, first), two = of_length(p, table, second);
+        const of_length_t one = of_length(p, table, 1, first);
+        const of_length_t two = of_length(p, table, 1, second);
         const double v = run->v[i], side = run->side[i], slope = v * run->of_z[i];
         const double of_first = one.factor * slope, of_second = two.factor * slope;
         for (i64 k = 0; k < p->depth; k++) {
@@ -441,7 +481,8 @@ static void add_products(const run_t *restrict run, const log_t *restrict log,
         const i64 row = run->row[i];
         const int8_t *first = log->first + row * p->depth;
         const int8_t *second = log->second + row * p->depth;
-        const of_length_t one = of_length(p, table, first), two = of_length(p, table, second);
+        const of_length_t one = of_length(p, table, 1, first);
+        const of_length_t two = of_length(p, table, 1, second);
         const double of_first = one.factor, of_second = two.factor;
         u[power * RUN + i] = two.log * two.value - one.log * one.value;
         for (i64 k = 0; k < p->depth; k++) {
@@ -473,14 +514,16 @@ static void add_products(const run_t *restrict run, const log_t *restrict log,
 static void add_of_thresholds(const run_t *restrict run, const point_t *restrict p, i64 level,
                               i64 start, i64 stop, const int two, in u, out of_thresholds,
                               out curved) {
+    for (i64 i = start; i < stop; i++) {
+        of_thresholds[level] += run->v[i] * run->of_low[i];
+        if (two) of_thresholds[level + 1] += run->v[i] * run->of_high[i];
+    }
+    if (p->order < CURVATURE) return;
+
     const i64 n = stop - start, low = p->size + level, high = low + 1, columns = p->columns;
     double *logit = curved + columns * columns, *bias = logit + columns;
     double with_low[RUN], with_high[RUN];
     for (i64 i = start; i < stop; i++) {
-        of_thresholds[level] += run->v[i] * run->of_low[i];
-        if (two) of_thresholds[level + 1] += run->v[i] * run->of_high[i];
-        if (p->order < CURVATURE) continue;
-
         const double moved = run->v[i] * move_of(run->e[i]);
         with_low[i] = run->v[i] * run->z_low[i];
         with_high[i] = two ? run->v[i] * run->z_high[i] : 0.0;
@@ -493,7 +536,7 @@ static void add_of_thresholds(const run_t *restrict run, const point_t *restrict
         logit[high] += moved * run->he[i];
         bias[high] += run->side[i] * with_high[i];
     }
-    for (i64 x = 0; x < (p->order < CURVATURE ? 0 : p->size); x++) {
+    for (i64 x = 0; x < p->size; x++) {
         const double *row = u + x * RUN + start;
         curved[low * columns + x] += product(with_low + start, row, n);
         if (two) curved[high * columns + x] += product(with_high + start, row, n);
@@ -533,9 +576,24 @@ INLINE double fill_all_costs(const point_t *p, i64 m, run_t *filled, run_t *sort
     return loss;
 }
 
-/* Add the judgements of a log from `start` to `stop` at one point; return their loss. */
-INLINE double add_at_point(const log_t *log, const point_t *p, i64 start, i64 stop, const work_t *w,
-                           common_t *common, const i64 order) {
+/* Add the derivatives of a run of m judgements in the thresholds of all levels. */
+static void add_of_levels(const run_t *run, const point_t *p, i64 m, in u, out of_thresholds,
+                          out curved) {
+    for (i64 j = 0, s = 0; j < p->n_levels; j++) {
+        const i64 level = p->n_levels == 1 ? 1 : j, t = level > 1 ? level : 1;
+        const i64 e = p->n_levels == 1 ? m : run->ends[j];
+        const double low = p->thresholds[t], high = p->thresholds[t + 1];
+        const int kind = kind_of_level(low, high, level == 0);
+        if (kind != PLAIN && e > s)
+            add_of_thresholds(run, p, t, s, e, kind == BETWEEN, u, of_thresholds, curved);
+        s = e;
+    }
+}
+
+/* Add the judgements of a log from `start` to `stop` with second derivatives at one point; return
+ * their loss. */
+static double add_at_point(const log_t *log, const point_t *p, i64 start, i64 stop,
+                           const work_t *w, common_t *common) {
     run_t filled, sorted, *run;
     double z[RUN], total = 0.0;
     for (i64 block = start; block < stop; block += BLOCK) {
@@ -545,21 +603,11 @@ INLINE double add_at_point(const log_t *log, const point_t *p, i64 start, i64 st
             const i64 to = from + RUN < end ? from + RUN : end;
             fill_differences(log, p, from, to, w->table, z);
             const i64 m = fill_run(log, p, from, to, z, w->far, &filled);
-            loss += fill_all_costs(p, m, &filled, &sorted, &run, order);
+            loss += fill_all_costs(p, m, &filled, &sorted, &run, CURVATURE);
 
             add_slopes(run, log, p, m, w->table, w->of_table, w->of_power, common);
-            if (order == CURVATURE)
-                add_products(run, log, p, m, w->table, w->gains, w->u, w->products, w->curved);
-            for (i64 j = 0, s = 0; j < p->n_levels; j++) {
-                const i64 level = p->n_levels == 1 ? 1 : j, t = level > 1 ? level : 1;
-                const i64 e = p->n_levels == 1 ? m : run->ends[j];
-                const double low = p->thresholds[t], high = p->thresholds[t + 1];
-                const int kind = kind_of_level(low, high, level == 0);
-                if (kind != PLAIN && e > s)
-                    add_of_thresholds(run, p, t, s, e, kind == BETWEEN, w->u, w->of_thresholds,
-                                      w->curved);
-                s = e;
-            }
+            add_products(run, log, p, m, w->table, w->gains, w->u, w->products, w->curved);
+            add_of_levels(run, p, m, w->u, w->of_thresholds, w->curved);
         }
         total += loss;
         add_far(p, w->far, &total, common);
@@ -567,52 +615,68 @@ INLINE double add_at_point(const log_t *log, const point_t *p, i64 start, i64 st
     return total;
 }
 
-/* Set the losses of the judgements of a log at `n` points, at most GROUP, of which each has its own
- * row of `far`, (GROUP, 2 R); tables stand side by side. */
-static void add_values(const log_t *log, const point_t *points, i64 n, i64 start, i64 stop,
-                       in tables, double *far, double *totals) {
+/* Set the losses of the judgements of a log at n points, at most GROUP, and add their slopes if the
+ * order has them. */
+INLINE void add_at_group(const log_t *log, const point_t *points, i64 n, i64 start, i64 stop,
+                         const group_t *g, double *totals, common_t *commons, const i64 order) {
     run_t filled, sorted, *run;
     double z[GROUP * RUN], losses[GROUP];
-    common_t common;
+    const i64 n_thresholds = points->columns - points->size;
     for (i64 b = 0; b < n; b++) totals[b] = 0.0;
     for (i64 block = start; block < stop; block += BLOCK) {
         const i64 end = block + BLOCK < stop ? block + BLOCK : stop;
         for (i64 b = 0; b < n; b++) losses[b] = 0.0;
         for (i64 from = block; from < end; from += RUN) {
             const i64 to = from + RUN < end ? from + RUN : end;
-            fill_differences_of_group(log, points, from, to, tables, z);
+            fill_differences_of_group(log, points, from, to, g->tables, z);
+            if (order == SLOPES) zero(g->slopes, RUN * GROUP);
             for (i64 b = 0; b < n; b++) {
                 const point_t *p = points + b;
-                double *own = far + 2 * b * p->n_judges;
-                const i64 m = fill_run(log, p, from, to, z + b * RUN, own, &filled);
-                losses[b] += fill_all_costs(p, m, &filled, &sorted, &run, VALUE);
+                double *far = g->far + 2 * b * p->n_judges;
+                const i64 m = fill_run(log, p, from, to, z + b * RUN, far, &filled);
+                losses[b] += fill_all_costs(p, m, &filled, &sorted, &run, order);
+                if (order == VALUE) continue;
+
+                for (i64 i = 0; i < m; i++) {
+                    const double v = run->v[i], slope = v * run->of_z[i];
+                    g->slopes[(run->row[i] - from) * GROUP + b] = slope;
+                    commons[b].logit += v * (move_of(run->e[i]) * run->of_e[i]);
+                    commons[b].bias += run->side[i] * slope;
+                }
+                add_of_levels(run, p, m, NULL, g->of_thresholds + b * n_thresholds, NULL);
             }
+            if (order == SLOPES) add_slopes_of_group(log, points, n, from, to, g, commons);
         }
         for (i64 b = 0; b < n; b++) {
             totals[b] += losses[b];
-            add_far(points + b, far + 2 * b * points->n_judges, totals + b, &common);
+            add_far(points + b, g->far + 2 * b * points->n_judges, totals + b, commons + b);
         }
     }
 }
 
-/* Write the sums of one point without those of -1: the first derivatives, (m,), and the second,
- * (m, m), in L gains, K discounts, the power, thresholds, logit and bias. */
-static void write_known(const point_t *p, const work_t *w, const common_t *common, i64 n_thresholds,
-                        out slopes, out joint) {
-    const i64 width = p->width, n_grades = width - 1, columns = p->columns, m = columns + 1;
-    const i64 power = n_grades + p->depth, logit = m - 2, bias = m - 1;
-    zero(slopes, m);
+/* Write the first derivatives of one point without those of -1, (m,): in L gains, K discounts, the
+ * power, thresholds, logit and bias. Sums by grade are `apart`. */
+static void write_slopes(const point_t *p, in gains, in of_table, i64 apart, in of_thresholds,
+                         const common_t *common, out slopes) {
+    const i64 width = p->width, n_grades = width - 1, power = n_grades + p->depth;
+    const i64 n_thresholds = p->columns - p->size;
+    zero(slopes, p->columns + 1);
     for (i64 k = 0; k < p->depth; k++)
         for (i64 g = 0; g < n_grades; g++) {
-            const double slope = w->of_table[k * width + g + 1];
+            const double slope = of_table[(k * width + g + 1) * apart];
             slopes[g] += p->discounts[k] * slope;
-            slopes[n_grades + k] += w->gains[g + 1] * slope;
+            slopes[n_grades + k] += gains[g + 1] * slope;
         }
     slopes[power] = common->power;
-    for (i64 t = 0; t < n_thresholds; t++) slopes[power + 1 + t] = w->of_thresholds[t];
-    slopes[logit] = common->logit, slopes[bias] = common->bias;
-    if (p->order < CURVATURE) return;
+    for (i64 t = 0; t < n_thresholds; t++) slopes[power + 1 + t] = of_thresholds[t];
+    slopes[power + n_thresholds + 1] = common->logit;
+    slopes[power + n_thresholds + 2] = common->bias;
+}
 
+/* Write the second derivatives of one point, (m, m), in the same. */
+static void write_joint(const point_t *p, const work_t *w, const common_t *common, out joint) {
+    const i64 width = p->width, n_grades = width - 1, columns = p->columns, m = columns + 1;
+    const i64 power = n_grades + p->depth, logit = m - 2, bias = m - 1;
     for (i64 x = 1; x < columns + 2; x++)
         for (i64 y = 1; y <= (x < columns ? x : columns - 1); y++)
             joint[(x - 1) * m + y - 1] = joint[(y - 1) * m + x - 1] = w->curved[x * columns + y];
@@ -637,8 +701,9 @@ static void write_known(const point_t *p, const work_t *w, const common_t *commo
 /* Number of 8-byte entries of the memory that add_judgements needs. */
 EXPORT i64 work_of_judgements(i64 depth, i64 n_grades, i64 n_thresholds, i64 n_judges) {
     i64 width = n_grades + 1, size = width + depth + 1, columns = size + n_thresholds;
-    return (3 + GROUP) * depth * width + width + n_thresholds + (columns + 2) * columns +
-           2 * GROUP * n_judges + size * RUN + RUN + (GROUP + 1) * (depth + 1);
+    return (3 + 2 * GROUP) * depth * width + (1 + GROUP) * (width + n_thresholds) +
+           (columns + 2) * columns + 2 * GROUP * n_judges + (size + 1 + GROUP) * RUN +
+           (GROUP + 1) * (depth + 1);
 }
 
 /* Set the losses of judgements at B points, and their derivatives up to an order.
@@ -674,47 +739,63 @@ EXPORT void add_judgements(i64 start, i64 stop, i64 level_varies, i64 rater_vari
     w.of_thresholds = w.of_power + depth * width;
     w.curved = w.of_thresholds + n_thresholds, w.far = w.curved + (columns + 2) * columns;
     w.u = w.far + 2 * GROUP * n_judges, w.products = w.u + size * RUN;
-    double *tables = w.products + RUN, *factors = tables + GROUP * depth * width;
-    double *logs = factors + GROUP * (depth + 1);
+    group_t g = {.tables = w.products + RUN, .far = w.far};
+    g.of_tables = g.tables + GROUP * depth * width;
+    g.gains = g.of_tables + GROUP * depth * width, g.of_thresholds = g.gains + GROUP * width;
+    g.slopes = g.of_thresholds + GROUP * n_thresholds;
+    double *factors = g.slopes + GROUP * RUN, *logs = factors + GROUP * (depth + 1);
     for (i64 k = 0; k <= depth; k++) logs[k] = k ? logarithm((double)k) : 0.0;
     for (i64 x = 0; x < GROUP * (depth + 1); x++) factors[x] = 1.0;
     zero(w.far, 2 * GROUP * n_judges);
-    zero(tables, GROUP * depth * width);
+    zero(g.tables, GROUP * depth * width);
 
     point_t points[GROUP];
+    common_t commons[GROUP];
     for (i64 b = 0; b < n; b++) {
-        point_t *p = points + b % GROUP;
+        const i64 place = b % GROUP;
+        point_t *p = points + place;
         *p = (point_t){.order = order, .depth = depth, .width = width, .size = size};
         p->columns = columns, p->n_judges = n_judges;
         if (powers) {
-            p->factors = factors + b % GROUP, p->logs = logs;
+            p->factors = factors + place, p->logs = logs;
             for (i64 k = 1; k <= depth; k++)
-                factors[k * GROUP + b % GROUP] = exponential(-powers[b] * logs[k]);
+                factors[k * GROUP + place] = exponential(-powers[b] * logs[k]);
         }
         p->thresholds = thresholds + b * n_thresholds;
         p->errors = errors + b * n_judges;
         p->biases = biases ? biases + b * n_judges : NULL;
         p->discounts = discounts + b * depth;
         p->n_levels = n_thresholds == 3 && p->thresholds[1] == 0.0 ? 1 : n_thresholds - 1;
-        set_tables(depth, width, gains + b * n_grades, p->discounts, w.table, w.gains);
+        double *own_gains = order == CURVATURE ? w.gains : g.gains + place * width;
+        set_tables(depth, width, gains + b * n_grades, p->discounts, w.table, own_gains);
+        commons[place] = (common_t){0};
 
-        /* Values alone: a group of points at once. */
-        if (order == VALUE) {
-            const i64 held = b % GROUP + 1;
-            for (i64 x = 0; x < depth * width; x++) tables[x * GROUP + held - 1] = w.table[x];
-            if (held == GROUP || b == n - 1)
-                add_values(log, points, held, start, stop, tables, w.far, sums + b + 1 - held);
+        if (order == CURVATURE) {
+            zero(w.of_table, depth * width);
+            zero(w.of_power, depth * width);
+            zero(w.of_thresholds, n_thresholds);
+            zero(w.curved, (columns + 2) * columns);
+            sums[b] = add_at_point(log, p, start, stop, &w, commons + place);
+            write_slopes(p, w.gains, w.of_table, 1, w.of_thresholds, commons + place,
+                         slopes + b * m);
+            write_joint(p, &w, commons + place, joint + b * m * m);
             continue;
         }
 
-        common_t common = {0};
-        zero(w.of_table, depth * width);
-        zero(w.of_power, depth * width);
-        zero(w.of_thresholds, n_thresholds);
-        if (order == CURVATURE) zero(w.curved, (columns + 2) * columns);
-        if (order == SLOPES) sums[b] = add_at_point(log, p, start, stop, &w, &common, SLOPES);
-        else sums[b] = add_at_point(log, p, start, stop, &w, &common, CURVATURE);
-        write_known(p, &w, &common, n_thresholds, slopes + b * m, joint + b * m * m);
+        /* Values and slopes: a group of points at once. */
+        for (i64 x = 0; x < depth * width; x++) g.tables[x * GROUP + place] = w.table[x];
+        if (place < GROUP - 1 && b < n - 1) continue;
+        const i64 begin = b - place, held = place + 1;
+        if (order == VALUE) {
+            add_at_group(log, points, held, start, stop, &g, sums + begin, commons, VALUE);
+            continue;
+        }
+        zero(g.of_tables, GROUP * depth * width);
+        zero(g.of_thresholds, GROUP * n_thresholds);
+        add_at_group(log, points, held, start, stop, &g, sums + begin, commons, SLOPES);
+        for (i64 c = 0; c < held; c++)
+            write_slopes(points + c, g.gains + c * width, g.of_tables + c, GROUP,
+                         g.of_thresholds + c * n_thresholds, commons + c, slopes + (begin + c) * m);
     }
 }
 
