@@ -834,7 +834,8 @@ EXPORT void fill_points(const layout_t *restrict l, i64 n, i64 p, i64 n_gains, i
 
         /* Gains rise by 1, and what is worth nothing has none. */
         double *g = gains + b * n_gains, total = 0.0;
-        for (i64 j = 0; j < l->alpha; j++) g[j + 1] = total += exponential(theta[j]);
+        for (i64 j = 0; j < l->alpha; j++) g[j + 1] = exponential(theta[j]);
+        for (i64 j = 0; j < l->alpha; j++) g[j + 1] = total += g[j + 1];
         for (i64 j = 0; j <= l->alpha; j++) g[j] /= total;
         const double nothing = l->empty ? theta[place_of_empty(l)] : g[l->zero];
         for (i64 j = 0; j <= l->alpha; j++) g[j] -= nothing;
@@ -843,11 +844,11 @@ EXPORT void fill_points(const layout_t *restrict l, i64 n, i64 p, i64 n_gains, i
         /* Discounts sum to the sharpness. */
         double *d = discounts + b * l->falls, fallen = 0.0;
         total = 0.0;
-        for (i64 k = 0; k < l->falls; k++) {
-            d[k] = exponential(-fallen);
-            total += d[k];
-            if (k < l->falls - 1) fallen += fall_of(l, theta[l->alpha + k]);
-        }
+        for (i64 k = 1; k < l->falls; k++) d[k] = fall_of(l, theta[l->alpha + k - 1]);
+        for (i64 k = 1; k < l->falls; k++) d[k] = fallen -= d[k];
+        for (i64 k = 1; k < l->falls; k++) d[k] = exponential(d[k]);
+        d[0] = 1.0;
+        for (i64 k = 0; k < l->falls; k++) total += d[k];
         double size = exponential(theta[sharp]) / total;
         for (i64 k = 0; k < l->falls; k++) d[k] *= size;
 
@@ -894,7 +895,8 @@ EXPORT void add_prior(i64 n, i64 p, i64 n_linear, i64 n_of_gains, i64 n_bends, i
                 double bend = product(linear + q * p, theta, p) - centres[q];
                 root[q] = square_root(1.0 + bend * bend / (knee * knee));
                 bent += knee * knee * (root[q] - 1.0);
-                for (i64 x = 0; x < p; x++) pulled[x] += bend / root[q] * linear[q * p + x];
+                const double pull = bend / root[q];
+                for (i64 x = 0; x < p; x++) pulled[x] += pull * linear[q * p + x];
             }
             const double strength = freedom + (double)(last - first), room = freedom + ridge * bent;
             const double learned = strength * ridge / room;
