@@ -363,6 +363,18 @@ static void sort_by_level(const run_t *restrict given, i64 m, i64 n_levels, run_
     }
 }
 
+/* Set the rows of a run, from `start` to `stop`, sorted by level as those of a point are. */
+static void set_order(const log_t *restrict log, i64 start, i64 stop, i64 n_levels,
+                      i64 *restrict rows) {
+    i64 m = 0;
+    if (n_levels == 1 || !log->level_varies)
+        for (i64 i = start; i < stop; i++) rows[m++] = i;
+    else
+        for (i64 j = 0; j < n_levels; j++)
+            for (i64 i = start; i < stop; i++)
+                if (log->level[i] == j) rows[m++] = i;
+}
+
 /* Compute losses and derivatives of the judgements of one level; `kind` and `order` are constants
  * where this is called, so that no loop has a branch. */
 INLINE void fill_costs(run_t *restrict run, i64 start, i64 stop, double low, double high,
@@ -412,7 +424,10 @@ INLINE of_length_t of_length(const point_t *restrict p, in table, const i64 apar
 INLINE void add_slopes_of_group(const log_t *restrict log, const point_t *points, i64 n, i64 start,
                                 i64 stop, const group_t *g, common_t *restrict commons) {
     const i64 depth = log->depth, width = points->width;
-    for (i64 i = start; i < stop; i++) {
+    i64 rows[RUN];
+    set_order(log, start, stop, points->n_levels, rows);
+    for (i64 at = 0; at < stop - start; at++) {
+        const i64 i = rows[at];
         const int8_t *first = log->first + i * depth;
         const int8_t *second = log->second + i * depth;
         const double *slope = g->slopes + (i - start) * GROUP;
