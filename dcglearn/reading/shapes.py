@@ -63,7 +63,9 @@ def from_long(
     known(keys, table.frame.columns, table.name, "key column")
 
     # the columns of a document, and the number of its side, of which a is the first by its name
-    frame = table.frame.rename({names[0]: role for role, names in found.items()})
+    roles = {names[0]: role for role, names in found.items()}
+    unused = [role for role in found if role not in roles and role in table.frame.columns]
+    frame = table.frame.drop(unused).rename(roles)
     position = pl.col("position").cast(pl.Float64, strict=False).fill_null(-1)
     frame = frame.with_columns(text(frame["side"]), text(frame["grade"]), position)
     frame = frame.with_columns(at=pl.col("side").str.to_lowercase().rank("dense").over(keys))
