@@ -58,8 +58,9 @@ class SharedNames:
 
     def check(self) -> None:
         """Raise InputError for a name that no table has."""
-        for role in self.names.keys() - self.used:
-            name = self.names[role]
+        for role, name in self.names.items():
+            if role in self.used:
+                continue
             raise InputError(
                 f"columns={{{role!r}: {name!r}}} names no column of the judgements, and none of "
                 "the log or the runs"
@@ -84,9 +85,12 @@ def find(names: Sequence[str], contract: Contract, columns: OwnNames = None) -> 
     column that is missing.
     """
     can_name, given = columns is not None, names_given(columns, names, contract)
-    own = {role_called(word, contract): name for word, name in given.items()}
-    if len(own) < len(given):
-        raise InputError(f"columns= names two columns for one role: {listed(given)}")
+    own: dict[str, str] = {}
+    for word, name in given.items():
+        role = role_called(word, contract)
+        if role in own:
+            raise InputError(f"columns= names two columns for one role: {role}")
+        own[role] = name
     unknown = next((role for role in own if role not in contract), None)
     if unknown is not None:
         raise InputError(
