@@ -14,7 +14,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -230,21 +230,6 @@ def decompressed(name: str, data: bytes) -> bytes:
 
 _PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"\x28\xb5\x2f\xfd": zstd.open}
 """What opens gzip and zstd, by the first bytes."""
-
-
-def lines_of(path: PathLike) -> Iterator[tuple[int, bytes]]:
-    """Yield a file's lines that are not blank, with numbers; raise InputError if unreadable.
-
-    They are decompressed and yielded one by one, so that the file may be larger than the memory.
-    """
-    packed: Any = {".gz": gzip, ".zst": zstd}
-    try:
-        with packed.get(Path(path).suffix.lower(), io).open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
-    except (EOFError, OSError, zlib.error, zstd.ZstdError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
 
 
 def suffix_of(path: PathLike) -> str:

@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,16 +13,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.sources import lines_of
-from dcglearn.foundation.validation import (
-    EMPTY,
-    Counts,
-    Fields,
-    Grades,
-    InputError,
-    PathLike,
-    errors_in,
-)
+from dcglearn.foundation.validation import EMPTY, Counts, Fields, Grades, InputError, errors_in
 from dcglearn.reading.contract import CANDIDATE
 from dcglearn.reading.judgements import JudgementsLike, read_judgements
 from dcglearn.reading.read import rows_of
@@ -159,7 +150,7 @@ def distinct(pairs: Iterable[Pair], n_grades: int | None) -> Candidates:
     return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), {**dropped})
 
 
-def read_candidates(source: Any, documents: PathLike | None = None, **options: Any) -> Candidates:
+def read_candidates(source: Any, documents: Any = None, **options: Any) -> Candidates:
     """Read pairs that could be judged, from a file or a table; options are those of `rows_of`.
 
     A line of JSON is ``{"query": "q1", "query_text": "...", "intent": "...", "a": [3, 0], "b": [2,
@@ -178,7 +169,7 @@ def read_candidates(source: Any, documents: PathLike | None = None, **options: A
     lacking: Counts = {}
     if documents is not None:
         names = _names(read.values)
-        named, queries = texts_of(documents, names, {*read.values.get("query", ())})
+        named, queries = texts_of(documents, names)
         lacking = {"documents without a text": len(names - named.keys())}
 
     # each row is a pair
@@ -294,17 +285,13 @@ def seen_items(items: Sequence[Mapping[str, str]]) -> list[Item]:
 
 
 def candidates_from_runs(
-    judgements: JudgementsLike,
-    runs: RunsLike,
-    documents: PathLike | None = None,
-    *,
-    depth: int = 10,
+    judgements: JudgementsLike, runs: RunsLike, documents: Any = None, *, depth: int = 10
 ) -> Candidates:
     """Return the pairs that two runs make: the first K documents of each, a pair a query.
 
-    `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or
-    `text`, and a `url`; without them, lists are shown as grades. Lines without a name hold the text
-    of a query: `query` and `text`. A document without a judgement counts as grade 0; lists shorter
+    `documents` is a table with a name (`docno`, `doc_id`, `id`), a `title`, a `snippet` or `text`,
+    and a `url`; without it, lists are shown as grades. Rows without a name hold the text of a
+    query: `query` and `text`. A document without a judgement counts as grade 0; lists shorter
     than `depth` end in places without a result. Raises InputError if there are not two runs, they
     share no judged query, or a file cannot be read.
     """
@@ -333,36 +320,29 @@ def candidates_from_runs(
     return replace(candidates, dropped=of_one | candidates.dropped)
 
 
-def texts_of(
-    path: PathLike, wanted: set[str], queries: set[str]
-) -> tuple[dict[str, Item], dict[str, str]]:
-    """Return the items of documents, and the texts of queries, that are wanted, by name.
+def texts_of(documents: Any, wanted: Collection[str]) -> tuple[dict[str, Item], dict[str, str]]:
+    """Return the items of documents that are wanted, and the texts of queries, by name.
 
-    Lines are read one by one, since collections are large, until all are there.
+    `documents` is a table of both, as `candidates_from_runs` takes it.
     """
     items: dict[str, Item] = {}
     texts: dict[str, str] = {}
-    keys = DOCUMENT["name"]
-    for number, line in lines_of(path):
-        try:
-            document = json.loads(line)
-            name = next((str(document[key]) for key in keys if key in document), None)
-            query = str(document["query"]) if name is None else ""
+    table = table_of(documents)
+    for number, row in enumerate(table.frame.iter_rows(named=True)):
+        names = (row[key] for key in DOCUMENT["name"] if row.get(key) is not None)
+        name, query = next(names, None), row.get("query")
+        if name is not None:
+            if str(name) in wanted:
+                items[str(name)] = _item_of(row, str(name))
+        elif query is not None:
+            texts[str(query)] = _item_of(row, "").get("snippet", "")
 
         # neither a document nor a query
-        except (ValueError, RecursionError, TypeError, KeyError) as error:
+        else:
             raise InputError(
-                f"{path}, line {number}: {line[:80]!r} is not a document; "
-                f"give JSON with {', '.join(keys[:3])}, or the text of a query"
-            ) from error
-
-        # stop when all are there
-        if name is None and query in queries:
-            texts[query] = _item_of(document, query).get("snippet", "")
-        elif name in wanted:
-            items[name] = _item_of(document, name)
-        if len(items) == len(wanted) and len(texts) == len(queries):
-            break
+                f"{table.place(number)}: names no document; give "
+                f"{', '.join(DOCUMENT['name'][:3])}, or query and text"
+            )
     return items, texts
 
 

@@ -154,9 +154,9 @@ def test_texts_of_documents_may_be_compressed(trec, suffix, compress):
     path.write_bytes(compress((trec / "docs.jsonl").read_bytes()))
     assert of_runs(trec, documents=path).pairs[0].items_a[0]["title"] == "One"
     path.write_bytes(path.read_bytes()[:-9])
-    refused(f"packed.{suffix}: cannot be read", of_runs, trec, documents=path)
+    refused(f"packed.{suffix}: cannot be decompressed", of_runs, trec, documents=path)
     path.with_suffix(".bz2").write_bytes(b"BZh91AY&SY")
-    refused("line 1: .* is not a document", of_runs, trec, documents=path.with_suffix(".bz2"))
+    refused("packed.bz2 has no row", of_runs, trec, documents=path.with_suffix(".bz2"))
 
 
 def test_runs_that_do_not_fit_are_refused(trec):
@@ -165,8 +165,27 @@ def test_runs_that_do_not_fit_are_refused(trec):
     refused("no judged query in common", of_runs, trec)
     (trec / "new.txt").write_text("1 Q0 d2 1 1 new\n")
     (trec / "bad.jsonl").write_text('{"title": "x"}\n')
-    refused(r"bad.jsonl, line 1: .* is not a document", of_runs, trec, documents=trec / "bad.jsonl")
-    refused("none.jsonl: cannot be read", of_runs, trec, documents=trec / "none.jsonl")
+    refused(
+        "bad.jsonl, row 1: names no document; give docno, doc_id",
+        of_runs,
+        trec,
+        documents=trec / "bad.jsonl",
+    )
+    refused("none.jsonl does not exist", of_runs, trec, documents=trec / "none.jsonl")
+
+
+def test_documents_are_a_table_of_any_form(trec):
+    lines = of_runs(trec, documents=trec / "docs.jsonl").pairs
+    frame = pl.read_ndjson(trec / "docs.jsonl")
+    assert of_runs(trec, documents=frame).pairs == lines
+    frame.write_csv(trec / "docs.csv")
+    assert of_runs(trec, documents=trec / "docs.csv").pairs == lines
+    numbers = pl.DataFrame({"id": [1, 2], "title": ["One", "Two"]})
+    for name in ("old.txt", "new.txt", "qrels.txt"):
+        path = trec / name
+        path.write_text(path.read_text().replace(" d", " "))
+    (pair, _) = of_runs(trec, documents=numbers).pairs
+    assert pair.items_a == ({"title": "One"}, {"title": "Two"})
 
 
 def test_candidates_may_be_standard_input(tmp_path, dcglearn, monkeypatch, here):
