@@ -250,7 +250,7 @@ def _item(item: Any, role: str) -> Item:
     texts = {
         name: _text(item.get(name), f"{role}.{name}", most) for name, most in TEXT_LIMITS.items()
     }
-    return {name: text for name, text in texts.items() if text}
+    return _shown(texts)
 
 
 def _text(value: Any, role: str, most: int) -> str:
@@ -271,17 +271,14 @@ def _text(value: Any, role: str, most: int) -> str:
     return value
 
 
-def is_web_address(url: str) -> bool:
-    """Return whether a page may link to an address: plain http or https."""
-    return WEB_ADDRESS.fullmatch(url) is not None
+def _shown(texts: Item) -> Item:
+    """Return the texts of an item that there are, its address only if it is one of the web.
 
-
-def seen_items(items: Sequence[Mapping[str, str]]) -> list[Item]:
-    """Return the items as a page may show them: with http(s) addresses only."""
-    return [
-        {name: text for name, text in item.items() if name != "url" or is_web_address(text)}
-        for item in items
-    ]
+    A page may link to it, so plain http and https are.
+    """
+    if not WEB_ADDRESS.fullmatch(texts.get("url", "")):
+        texts["url"] = ""
+    return {name: text for name, text in texts.items() if text}
 
 
 def candidates_from_runs(
@@ -356,6 +353,6 @@ def _item_of(document: Fields, name: str) -> Item:
             text = text[:most] or name
         if part == "snippet" and len(text) > 300:
             text = text[:297].rsplit(" ", 1)[0] + " ..."
-        if text and len(text) <= most:
+        if len(text) <= most:
             texts[part] = text
-    return texts
+    return _shown(texts)

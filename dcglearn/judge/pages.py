@@ -14,7 +14,7 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError, Integers
-from dcglearn.judge.candidates import Candidates, Item, Pair, known_pairs, pair_key, seen_items
+from dcglearn.judge.candidates import Candidates, Item, Pair, known_pairs, pair_key
 from dcglearn.reading.preferences import Preferences
 
 KINDS = {None: "pairs", "practice": "pairs of practice", "check": "checks of attention"}
@@ -153,10 +153,7 @@ def _digest(text: str) -> str:
 
 
 def _data(candidates: Candidates, asked: Sequence[Asked], name: str) -> Fields:
-    """Return what the page needs; an item that several lists hold is there once.
-
-    `items` are as raters see them, `whole` are those that have more, by number.
-    """
+    """Return what the page needs; an item that several lists hold is there once."""
     numbers: dict[str, int] = {}
 
     def numbered(items: Sequence[Item] | None) -> list[int] | None:
@@ -174,13 +171,10 @@ def _data(candidates: Candidates, asked: Sequence[Asked], name: str) -> Fields:
         pairs.append({**own, **of_pair, **items})
 
     # items, and the scale
-    whole = [json.loads(item) for item in numbers]
-    seen = seen_items(whole)
     return {
         "name": name,
         "n_grades": candidates.n_grades,
         "scale": candidates.grade_names,
-        "items": seen,
-        "whole": {i: item for i, item in enumerate(whole) if item != seen[i]},
+        "items": [json.loads(item) for item in numbers],
         "pairs": pairs,
     }

@@ -9,13 +9,7 @@ import polars as pl
 import pytest
 
 from dcglearn.foundation.sources import zstd
-from dcglearn.judge.candidates import (
-    candidates_from_runs,
-    is_web_address,
-    known_pairs,
-    read_candidates,
-    seen_items,
-)
+from dcglearn.judge.candidates import candidates_from_runs, known_pairs, read_candidates
 from tests.makers import refused, write_lines
 from tests.tables import table
 
@@ -91,11 +85,10 @@ def test_bad_candidates_are_named(tmp_path, change, words):
     refused(words, read_candidates, written(tmp_path, LINE, {**LINE, **change}))
 
 
-def test_only_web_addresses_are_shown():
-    urls = ("javascript:alert(1)", "https://a.example/x", "data:x")
-    items = [{"title": "t", "url": url} for url in urls]
-    assert [set(item) for item in seen_items(items)] == [{"title"}, {"title", "url"}, {"title"}]
-    bad = (
+def test_only_web_addresses_are_shown(tmp_path, trec):
+    bad = [
+        "javascript:alert(1)",
+        "data:x",
         "http://[",
         "https:///x",
         "ftp://a.example",
@@ -106,10 +99,25 @@ def test_only_web_addresses_are_shown():
         " http://a.example",
         "http://@",
         "http://ä.example",
-    )
-    assert not any(map(is_web_address, bad))
-    good = ("https://user:pw@a.example:8443/x", "HTTP://a.example?q=ä b", "http://10.0.0.1#top")
-    assert all(map(is_web_address, good))
+    ]
+    good = ["https://user:pw@a.example:8443/x", "HTTP://a.example?q=ä b", "http://10.0.0.1#top"]
+    lines = [
+        {
+            "query": url,
+            "a": [1],
+            "b": [0],
+            "items_a": [{"title": "t", "url": url}],
+            "items_b": ["u"],
+        }
+        for url in bad + good
+    ]
+    found = read_candidates(written(tmp_path, *lines)).pairs
+    assert [pair.items_a[0].get("url") for pair in found] == [None] * len(bad) + good
+
+    # nor are others of documents
+    documents = pl.DataFrame({"id": ["d1", "d2"], "url": [bad[0], good[0]]})
+    (shown, _) = of_runs(trec, documents=documents).pairs
+    assert shown.items_a == ({"title": "d1"}, {"title": "d2", "url": good[0]})
 
 
 @pytest.fixture

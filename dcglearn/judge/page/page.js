@@ -265,7 +265,7 @@ function onKey(event) {
 
 function line(answer, name) {
   const { query, a, b, known, ...pair } = pairs.get(answer.pair);
-  const items = (numbers) => numbers && numbers.map((number) => data.whole[number] || data.items[number]);
+  const items = (numbers) => numbers && numbers.map((number) => data.items[number]);
   const winner = WINNERS[answer.choice](answer.shown_left), counts = !known;
   const check = known ? `${known} ${winner === "a" ? "right" : "wrong"}` : null;
   const fields = {
