@@ -226,7 +226,7 @@ COMMANDS = {
     "export": "export exponential-log2@5 --to quepid",
     "evaluate": "evaluate qrels.txt a.txt b.txt --metric exponential-log2@5 --grades 3",
     "coherence": "coherence exponential-log2@5 linear-log2@5",
-    "ask": "ask --log log.jsonl -n 2",
+    "ask": "ask log.jsonl -n 2",
 }
 
 

@@ -201,7 +201,7 @@ COMMANDS = {
     "learn by the QP": "learn {log} -o {folder}/qp.json --method qp --bands 0",
     "learn and draw": "learn {log} -o {folder}/dcg.json --plot {folder}/dcg.svg --bands 0",
     "audit": "audit {log} -o {folder}/audit.html --anonymous",
-    "ask": "ask --log {log} -n 3",
+    "ask": "ask {log} -n 3",
     "convert": "convert {log} -o {folder}/again.parquet",
 }
 """Command lines over a log as JSON lines."""

@@ -21,6 +21,7 @@ from dcglearn.cli.options import (
     say,
     write_log,
 )
+from dcglearn.foundation.finding import table_of
 from dcglearn.foundation.plain_text import left_out, number_of
 from dcglearn.foundation.sources import LINES, WRITTEN
 from dcglearn.foundation.validation import InputError
@@ -39,18 +40,15 @@ PAGES = (".html", ".htm")
 SHAPES = ("openai", "anthropic", "gemini", "messages")
 """Whose batch files prompts are; messages: those alone."""
 
-N_GENERATED = 200
-"""Lists that are made and paired where no candidates are given."""
-
 
 def ask(
     candidates: Annotated[
         list[str],
         typer.Argument(
             help="Pairs that could be judged: a, b, and items to show; or two runs, with --qrels.",
-            metavar="[CANDIDATES]",
+            metavar="CANDIDATES",
         ),
-    ] = [],
+    ],
     output: Annotated[
         Path | None,
         output_to(
@@ -63,11 +61,7 @@ def ask(
         str | None, option("The judgements so far; leave it out at the beginning.", metavar="LOG")
     ] = None,
     llm: Annotated[
-        str | None,
-        option(
-            "An LLM judge's verdicts: ask where people may differ, or else of its pairs.",
-            metavar="LOG",
-        ),
+        str | None, option("An LLM judge's verdicts: ask where people may differ.", metavar="LOG")
     ] = None,
     n: Annotated[
         int | None,
@@ -112,6 +106,7 @@ def ask(
     lines to the log; lines left open do not count as judgements.
     """
     from dcglearn.judge.pages import asked_by_page, raters_lacking
+    from dcglearn.trust.next_pairs import most_informative
 
     # options that do not go together
     suffix = None if output is None else output.suffix.lower()
@@ -126,37 +121,35 @@ def ask(
             f"--pages {redundancy} or more, or a lower --redundancy"
         )
 
-    # pairs with what is shown of them; a table may do without
-    pairs = None
-    is_table = not is_page and model is None
-    if candidates or qrels or not is_table:
-        pairs = _candidates(candidates, qrels, documents)
-    if pairs is None or is_table:
-        _write_table(pairs, output, log, llm, n or PER_TABLE, seed)
-        return
+    # pairs with what is shown of them
+    pairs = _candidates(candidates, qrels, documents)
     for line in [*(pairs.about if is_page else ()), *left_out(pairs.dropped)]:
         say(line)
 
     # those that too few raters have judged
-    judged, _, fit = _judgements(log, llm, pairs.n_grades)
+    judged, fit = _judgements(log, llm, pairs.n_grades)
     lacking = raters_lacking(pairs, judged, redundancy)
     left = np.flatnonzero(lacking)
     if not len(left):
         raise InputError("every pair is judged already; give more candidates or --redundancy")
 
-    # of them the most telling
-    n = n or (max(PER_PAGE * pages // redundancy, 1) if is_page else len(left))
-    if n < len(left) or is_page:
-        from dcglearn.trust.next_pairs import most_informative
-
+    # of them the most telling, unless all are asked
+    if n is None:
+        n = PER_TABLE if model is None else len(left)
+        n = max(PER_PAGE * pages // redundancy, 1) if is_page else n
+    if n < len(left) or model is None:
         n_grades = pairs.n_grades if judged is None else judged.n_grades
         left = left[most_informative(judged, pairs.lists[left], n, fit, n_grades)[1]]
-    if model is None:
+    chosen = replace(pairs, pairs=tuple(pairs.pairs[number] for number in left))
+    if is_page:
         n_raters = lacking[left].tolist()
         asked = asked_by_page(pairs, left, n_raters, pages, checks=checks, random_state=seed)
         _write_pages(pairs, asked, output)
+    elif model is None:
+        number = number_of(len(chosen), "questions")
+        contents = f"{number}; fill in winner and append to the log"
+        write_log(table_of(chosen.open_rows), output, contents)
     else:
-        chosen = replace(pairs, pairs=tuple(pairs.pairs[number] for number in left))
         _write_prompts(chosen, output, model)
 
 
@@ -172,57 +165,27 @@ def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> 
 
 
 def _judgements(
-    log: str | None, llm: str | None, n_grades: int = 0
-) -> tuple[dl.Preferences | None, dl.Preferences | None, Fit | None]:
-    """Return people's judgements, an LLM judge's, and a fit to both, where they are given.
+    log: str | None, llm: str | None, n_grades: int
+) -> tuple[dl.Preferences | None, Fit | None]:
+    """Return people's judgements, and a fit to them and an LLM judge's, where these are given.
 
     The judgements have at least `n_grades` grades.
     """
     if log is None:
         if llm is not None:
             raise InputError("--llm goes with --log, which says how far to follow the LLM judge")
-        return None, None, None
+        return None, None
     judged = read_log([log])
     judged = judged.rescaled(max(judged.n_grades, n_grades))
     if llm is None:
-        return judged, None, None
+        return judged, None
 
     # the LLM judge's are followed as far as people agree
     from dcglearn.learning.options import DCGOptions
     from dcglearn.trust.fit_learner import fit_learner
 
     verdicts = dl.read_preferences(llm, judged.n_grades, as_is=True)
-    return judged, verdicts, fit_learner(judged, DCGOptions(n_grades=judged.n_grades, llm=verdicts))
-
-
-def _write_table(
-    pairs: Candidates | None,
-    output: Path | None,
-    log: str | None,
-    llm: str | None,
-    n: int,
-    seed: int,
-) -> None:
-    """Write the most telling pairs of candidates, of an LLM judge's, or of lists that are made."""
-    judged, verdicts, fit = _judgements(log, llm)
-    pool: Any = verdicts
-    if pairs is not None:
-        pool = pairs.lists
-    elif judged is None:
-        raise InputError(
-            "nothing to choose from: give CANDIDATES, or --log to make lists with its mix of grades"
-        )
-    elif verdicts is None:
-        from dcglearn.trust.next_pairs import generated_lists
-
-        pool = generated_lists(judged, N_GENERATED, random_state=seed)
-
-    # those whose answers would tell most
-    n_grades = None if pairs is None else pairs.n_grades
-    questions = dl.suggest_pairs(judged, pool, n, fit, n_grades=n_grades, random_state=seed)
-    number = number_of(len(questions), "questions")
-    contents = f"{number}; fill in winner and append to the log"
-    write_log(questions.to_polars(), output, contents)
+    return judged, fit_learner(judged, DCGOptions(n_grades=judged.n_grades, llm=verdicts))
 
 
 def _write_pages(pairs: Candidates, pages: list[list[Asked]], output: Any) -> None:

@@ -32,8 +32,7 @@ COMMANDS: dict[str, dict[Any, str]] = {
         ask: "dcglearn ask candidates.jsonl -o page.html\n"
         "dcglearn ask candidates.jsonl --log 'verdicts-*.jsonl' -o page2.html\n"
         "dcglearn ask old.txt new.txt --qrels qrels.txt --documents docs.jsonl -o page.html\n"
-        "dcglearn ask candidates.jsonl --model MODEL -o prompts.jsonl\n"
-        "dcglearn ask --log log.jsonl  # candidates made from the log's own mix of grades",
+        "dcglearn ask candidates.jsonl --model MODEL -o prompts.jsonl",
         show: "dcglearn show dcg.json exponential-log2@10 --plot both.png\n"
         "dcglearn show model.json  # is it whole, and what is in it?",
     },

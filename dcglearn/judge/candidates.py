@@ -91,6 +91,13 @@ class Candidates:
         return int(self.lists.shape[2])
 
     @property
+    def open_rows(self) -> list[Fields]:
+        """The pairs as rows of a log, whose `winner` is open."""
+        return [
+            {"query": pair.query, "a": pair.a, "b": pair.b, "winner": "open"} for pair in self.pairs
+        ]
+
+    @property
     def about(self) -> list[str]:
         """Lines on the number of pairs and queries, and on those without documents."""
         queries = number_of(len({pair.query for pair in self.pairs}), "queries")

@@ -67,13 +67,11 @@ def write_prompts(candidates: Candidates, path: Path, *, shape: str, model: str)
     text = (Path(__file__).parent / "templates" / f"{TEMPLATE}.txt").read_text(encoding="utf-8")
     template = Template(text)
     requests, questions = [], []
-    for pair in candidates.pairs:
+    for pair, row in zip(candidates.pairs, candidates.open_rows, strict=True):
         key = f"{TEMPLATE}-{pair.key}"
+        questions.append({"id": key, **row})
         a, b = _as_text(pair.items_a or ()), _as_text(pair.items_b or ())
         asked = {"query": pair.text or pair.query, "intent": pair.intent}
-        questions.append(
-            {"id": key, "query": pair.query, "a": pair.a, "b": pair.b, "winner": "open"}
-        )
 
         # both orders
         for order, first, second in (("ab", a, b), ("ba", b, a)):

@@ -11,7 +11,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.metrics.dcg import DCG
-from tests.makers import refused, simulated_log, write_lines, write_trec
+from tests.makers import random_log, refused, simulated_log, write_lines, write_trec
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "side_by_side.jsonl"
 
@@ -115,9 +115,9 @@ BAD = {
     "learn LOG --grades 2": "the grade 2, outside 0..1",
     "learn LOG -o /nowhere/dcg.json": "does not exist",
     "learn LOG --plot dcg.gif": "give .png, .pdf, .svg",
-    "ask": "nothing to choose from",
+    "ask": "Missing argument 'CANDIDATES'",
     "ask nothing.jsonl": "nothing.jsonl",
-    "ask LOG --log LOG": "nothing is left",
+    "ask LOG --log LOG": "every pair is judged already",
     "ask LOG --model m": "--model goes with -o prompts.jsonl",
     "ask LOG -o page.html --model m": "--model goes with -o prompts.jsonl",
     "ask LOG --pages 2": "go with -o page.html",
@@ -156,11 +156,13 @@ def test_existing_files_are_kept(dcglearn, misuse, log, tmp_path):
 
 
 def test_questions_that_are_answered_become_part_of_the_log(dcglearn, misuse, log, tmp_path):
-    asked = tmp_path / "asked.jsonl"
-    status, out, err = dcglearn("ask", "--log", log, "-n", 3, "-o", asked)
+    asked, candidates = tmp_path / "asked.jsonl", tmp_path / "candidates.jsonl"
+    random_log(40, seed=7).save(candidates)
+    status, out, err = dcglearn("ask", candidates, "--log", log, "-n", 3, "-o", asked)
     assert (status, out) == (0, "")
     assert "3 questions" in err
-    assert dcglearn("ask", "--log", log, "-n", 3, "-o", asked)[0] == 2  # it may hold answers
+    words = ("ask", candidates, "--log", log, "-n", 3, "-o", asked)
+    assert dcglearn(*words)[0] == 2  # it may hold answers
     answers = asked.read_text().splitlines()
     answers[0] = answers[0].replace('"open"', '"a"')
     log.write_text(log.read_text() + "\n".join(answers) + "\n")
@@ -300,7 +302,7 @@ def test_an_input_is_never_overwritten(misuse, log, here):
     for command in (
         ["learn", log, "-o", "link"],
         ["audit", log, "--labels", "x=page.html", "-o", "page.html"],
-        ["ask", "--log", log, "-o", log],
+        ["ask", log, "-o", log],
         ["evaluate", qrels, qrels, "--output", qrels],
         ["rank", "model", qrels, "-o", qrels],
     ):

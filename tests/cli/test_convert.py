@@ -148,7 +148,7 @@ def test_what_options_read_becomes_a_log_that_needs_none(dcglearn, tmp_path, sha
 )
 def test_refusals_name_the_option_or_the_recipe_that_would_help(misuse, tmp_path, text, words):
     log = write(tmp_path, "x.csv", text)
-    for command in (("learn", log), ("ask", "--log", log), ("audit", log), ("convert", log)):
+    for command in (("learn", log), ("ask", log, "--log", log), ("audit", log), ("convert", log)):
         misuse(words, *command)
 
 

@@ -77,7 +77,7 @@ TARGETS = (
     Target("train", TRAIN, "model.json"),
     Target("train, again", (*TRAIN, "--objective", "ridge"), "model.json", replaces=True),
     Target("trees", (*TRAIN, "--model", "trees", "-p", "n_trees=120"), "model.json"),
-    Target("ask", ("ask", "--log", "log.jsonl", "-o", "ask.jsonl"), "ask.jsonl", replaces=True),
+    Target("ask", ("ask", "log.jsonl", "-o", "ask.jsonl"), "ask.jsonl", replaces=True),
     Target(
         "evaluate",
         ("evaluate", "qrels.txt", "run.txt", "--output", "means.txt"),

@@ -214,7 +214,7 @@ def test_the_command_takes_a_file_or_two_runs(trec, dcglearn, misuse, here):
     assert status == 0 and out.count('"winner":"open"') == 2
     for arguments, words in [
         ((pairs, *runs, *qrels), "give a file of CANDIDATES, or two runs"),
-        ((), "give a file of CANDIDATES, or two runs"),
+        ((), "Missing argument"),
         (runs, "give a file of CANDIDATES, or two runs and --qrels"),
         ((trec / "none.jsonl",), "does not exist"),
     ]:

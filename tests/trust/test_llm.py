@@ -234,14 +234,12 @@ def test_the_command_reads_both_logs_and_says_what_differs(people, here, dcglear
     misuse(beyond, "learn", "human.jsonl", "--grades", "6", "--llm", wide(here))
 
 
-def test_questions_are_of_the_machines_pairs_where_no_others_are_given(
-    people, here, dcglearn, misuse
-):
+def test_questions_may_be_of_the_machines_pairs(people, here, dcglearn, misuse):
     people.to_polars().write_ndjson("human.jsonl")
     machine = verdicts(FAR, 300, 3)
     machine.to_polars().write_ndjson("machine.jsonl")
     words = ("ask", "--log", "human.jsonl", "--llm", "machine.jsonl", "-n", "6")
-    status, out, err = dcglearn(*words)
+    status, out, err = dcglearn(*words, "machine.jsonl")
     asked, both = (
         read_questions([*map(json.loads, out.splitlines())]),
         DCGLearner(llm=machine).fit(people),
@@ -257,7 +255,7 @@ def test_questions_are_of_the_machines_pairs_where_no_others_are_given(
     Preferences(lists, n_grades=5).to_polars().write_ndjson("candidates.jsonl")
     asked = read_questions([*map(json.loads, dcglearn(*words, "candidates.jsonl")[1].splitlines())])
     assert (asked[:, None] == lists).all(axis=(2, 3)).any(axis=1).all()
-    misuse("--llm goes with --log", "ask", "--llm", "machine.jsonl")
+    misuse("--llm goes with --log", "ask", "machine.jsonl", "--llm", "machine.jsonl")
 
 
 def wide(folder):
