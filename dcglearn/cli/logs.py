@@ -7,7 +7,6 @@ import json
 import logging
 import shlex
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 
     from dcglearn.audits.inputs import Inputs
     from dcglearn.foundation.finding import Finding
+    from dcglearn.reading.columns import SharedNames
     from dcglearn.reading.tables import Table
 
 _LOG = logging.getLogger(__name__)
@@ -356,6 +356,8 @@ def convert(
 
     # read it: as pairs, or row for row
     frame, found = native_frame(source, ratings=ratings, as_is=as_is, **options)
+    if qrels is not None:
+        options["columns"].check()
 
     # what was recognised, and left out
     say_reading(found)
@@ -369,41 +371,34 @@ def convert(
     write_log(frame, output, sizes)
 
 
-def _say_sides(table: Table, own: Mapping[str, str]) -> None:
-    """Print the columns that say which run stood where."""
-    from dcglearn.reading.columns import find
-    from dcglearn.reading.run_lists import LISTS
-
-    given = {role: name for role, name in own.items() if role in LISTS}
-    found = find(table.frame.columns, LISTS, given)
-    if found:
-        sides = [f"{role[-1]} is the run in the column {names[0]}" for role, names in found.items()]
-        say(f"columns: {', '.join(sides)}")
-
-
 def _with_documents(
     log: Any, qrels: str, run_a: str | None, run_b: str | None, options: Fields
 ) -> tuple[Table, Fields]:
     """Return a log with grades in place of documents, and the options that read it."""
-    from dcglearn.reading.columns import own_names
+    from dcglearn.reading.columns import SharedNames, own_names
     from dcglearn.reading.tables import table_of
 
     # the lists of two runs, or those that the log names
-    own, table = own_names(options["columns"]), table_of(log)
+    table, own = table_of(log), SharedNames(own_names(options["columns"]))
     if run_a is not None and run_b is not None:
         depth = options["depth"] or SHOWN
         frame = dl.io.with_runs(table, run_a, run_b, depth=depth, columns=own)
         _say_sides(table, own)
         table = replace(table, frame=frame)
-        read = {"query", "winner", "a", "b", "system_a", "system_b"}
-        own = {role: name for role, name in own.items() if role not in read}
 
     # the grades of their documents, whose scale the lists have
     judged = dl.read_judgements(qrels, scale=options["scale"])
     table = replace(table, frame=dl.with_grades(table, judged, columns=own))
     n_grades = None if judged.grade_names is not None else max(judged.n_grades or 2, 2)
+    return table, options | {"n_grades": n_grades, "scale": None, "columns": own}
 
-    # lists have their usual names
-    gone = {"a", "b", "docs_a", "docs_b", "list", "scale"}
-    kept = {role: name for role, name in own.items() if role not in gone}
-    return table, options | {"n_grades": n_grades, "scale": None, "columns": kept}
+
+def _say_sides(table: Table, own: SharedNames) -> None:
+    """Print the columns that say which run stood where."""
+    from dcglearn.reading.columns import find
+    from dcglearn.reading.run_lists import LISTS
+
+    found = find(table.frame.columns, LISTS, own)
+    if found:
+        sides = [f"{role[-1]} is the run in the column {names[0]}" for role, names in found.items()]
+        say(f"columns: {', '.join(sides)}")

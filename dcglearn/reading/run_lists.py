@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError, PolarsFrame, whole_number
 from dcglearn.reading.contract import JUDGEMENT, LISTED, Contract, Role, plain
 from dcglearn.reading.runs import Run, RunsLike, read_runs
+
+if TYPE_CHECKING:
+    from dcglearn.reading.columns import OwnNames
 
 LISTS: Contract = {
     "system_a": Role("label", "system_a model_a left_system left_model left a"),
@@ -29,7 +32,7 @@ def with_runs(
     second: RunsLike,
     *,
     depth: int = 10,
-    columns: Mapping[str, str] | str | None = None,
+    columns: Mapping[str, str] | str | OwnNames | None = None,
 ) -> PolarsFrame:
     """Return verdicts on the lists of two runs with these lists, as `with_grades` takes them.
 
@@ -66,7 +69,7 @@ def with_runs(
     """
     import polars as pl
 
-    from dcglearn.reading.columns import find, own_names
+    from dcglearn.reading.columns import find, names_given
     from dcglearn.reading.tables import Refusals, table_of
     from dcglearn.reading.texts import text
 
@@ -76,7 +79,8 @@ def with_runs(
         verdicts = [{"query": query, "winner": winner} for query, winner in verdicts.items()]
 
     # the columns of queries and winners, and of the two systems
-    table, own = table_of(verdicts), own_names(columns)
+    table = table_of(verdicts)
+    own = names_given(columns, table.frame.columns, VERDICT)
     found = find(table.frame.columns, VERDICT, {x: own[x] for x in own if x in VERDICT})
     told = found.pop("swapped", [])
     sides = [found[role][0] for role in LISTS if role in found]

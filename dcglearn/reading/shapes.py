@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from dcglearn.foundation.validation import InputError, PolarsFrame, known
-from dcglearn.reading.columns import find, names_given, role_called
+from dcglearn.reading.columns import OwnNames, find, names_given, role_called
 from dcglearn.reading.contract import DOCUMENT, LISTED
 from dcglearn.reading.judgements import read_judgements
 from dcglearn.reading.tables import Table, table_of
@@ -26,7 +26,7 @@ ROW = "\0row"
 def from_long(
     rows: Any,
     keys: Sequence[str] | str = ("query",),
-    columns: Mapping[str, str] | str | None = None,
+    columns: Mapping[str, str] | str | OwnNames | None = None,
 ) -> PolarsFrame:
     """Return judgements of a table with a row a document, as `read_preferences` takes them.
 
@@ -95,7 +95,7 @@ def with_grades(
     judgements: Any,
     *,
     unjudged: int | None = -1,
-    columns: Mapping[str, str] | str | None = None,
+    columns: Mapping[str, str] | str | OwnNames | None = None,
 ) -> PolarsFrame:
     """Return a log of lists of documents with their grades, as readers take it.
 

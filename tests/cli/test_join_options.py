@@ -106,3 +106,10 @@ REFUSED_SHEETS = {
 def test_a_sheet_that_could_mean_either_run_is_refused(misuse, folder, words):
     (folder / "sheet.csv").write_text("\n".join(REFUSED_SHEETS[words]))
     misuse(words, "convert", "sheet.csv", "--qrels", "qrels.txt", *RUNS)
+
+
+def test_a_name_of_a_column_that_no_table_has_is_refused(misuse, folder):
+    (folder / "own.csv").write_text("query,left,right,winner\nq,A,B,A\n")
+    for columns in ("rater=Prüfer", "winner=winner,time=Zeit"):
+        words = ("own.csv", "--qrels", "qrels.txt", *RUNS, "--columns", columns)
+        misuse("names no column of the judgements, and none of the log", "convert", *words)
