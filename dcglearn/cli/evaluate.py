@@ -374,5 +374,5 @@ def export(
         raise InputError("name a metric: dcglearn export dcg.json --to quepid")
 
     # write what the target takes
-    made = exported(metric, metric, to, lossy=lossy, n_grades=grades or USUAL_GRADES)
-    write_text(made.text.rstrip("\n"), output)
+    text = exported(metric, metric, to, lossy=lossy, n_grades=grades or USUAL_GRADES)
+    write_text(text.rstrip("\n"), output)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.finding import Finding
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import aligned, nearest, one_line
 from dcglearn.foundation.validation import Fields, InputError
@@ -317,21 +316,6 @@ FIXED = ("elasticsearch", "opensearch")
 """Tools whose DCG has fixed gains and discounts."""
 
 
-@dataclass(frozen=True)
-class Export(Finding):
-    """What is written for a target: a `text`; settings too, where the text is their JSON."""
-
-    target: str
-    text: str
-    settings: Fields | None = None
-
-    @property
-    def sentence(self) -> str:
-        """What is to be pasted."""
-        what = "this text" if self.settings is None else "these settings"
-        return f"the metric as {self.target} takes it: {what}"
-
-
 def target_of(word: str) -> str:
     """Return a target by name, with hyphens or underscores, or raise InputError."""
     name = word.strip().lower().replace("_", "-")
@@ -352,8 +336,8 @@ def target_of(word: str) -> str:
 
 def exported(
     dcg: MetricLike, name: str, target: str, *, lossy: bool = False, n_grades: int | None = None
-) -> Export:
-    """Return what is written for a target; raise InputError if it cannot hold the metric.
+) -> str:
+    """Return the text that is written for a target; raise InputError if it cannot hold the metric.
 
     `name` is the metric's file or name, by which lines of code load it; `n_grades` are those of a
     `dcg` that is a name. For `target` and `lossy` see `target_of` and `to_lightgbm`.
@@ -364,25 +348,24 @@ def exported(
 
     Examples
     --------
-    >>> print(dl.exports.exported(dl.DCG.standard(3, 5), "dcg.json", "sql").text[:2])
+    >>> print(dl.exports.exported(dl.DCG.standard(3, 5), "dcg.json", "sql")[:2])
     --
     """
     target = target_of(target)
     dcg = carried(dcg, target, n_grades)
     made = TARGETS[target]
     if made.program is not None:
-        return Export(target, made.program(dcg, name))
+        return made.program(dcg, name)
 
     # settings, where the tool can hold the metric
     lost = lost_in_settings(dcg)
     if target == "lightgbm" and (lossy or not lost):
-        settings = {"params": to_lightgbm(dcg, lossy=lossy), "lost": lost}
-        return Export(target, json.dumps(settings, indent=1), settings)
+        return json.dumps({"params": to_lightgbm(dcg, lossy=lossy), "lost": lost}, indent=1)
 
     # else lines of Python
     scale_of_name = "" if is_metric_file(name) else f", n_grades={dcg.n_grades}"
     load = f"dcg = dcglearn.metric({name!r}{scale_of_name})"
-    return Export(target, f"import dcglearn\n{load}\n{made.lines}\n")
+    return f"import dcglearn\n{load}\n{made.lines}\n"
 
 
 def list_of_targets() -> str:

@@ -34,7 +34,7 @@ def test_ir_measures_holds_a_list_utility_too(tmp_path):
     SATURATION.save(tmp_path / "sat.json")
     made = exports.exported(SATURATION, str(tmp_path / "sat.json"), "ir-measures")
     names = {}
-    exec(made.text, names)
+    exec(made, names)
     assert names["dcg"] == SATURATION
 
     # its values are those of evaluate
@@ -157,11 +157,3 @@ class TestOnTheCommandLine:
         misuse("sat.json is a ListUtility", "export", "sat.json", "--to", "quepid")
         misuse("name a metric", "export", "--to", "quepid")
         misuse("has no depth", "export", "linear-log2", "--to", "sql")
-
-
-@table("target", TARGETS)
-def test_an_export_says_what_is_to_be_pasted(target):
-    made = exports.exported(DCG([0, 1, 3], DCG.standard(3, 5).discounts), "dcg.json", target)
-    assert made.sentence.startswith(f"the metric as {target} takes it: ")
-    assert made.settings is None or json.loads(made.text) == made.settings
-    assert made.to_dict()["target"] == target

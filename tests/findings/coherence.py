@@ -20,10 +20,6 @@ def results():
     yield dl.coherence(linear, copy, DOCUMENTS, 0.05)
     yield dl.coherence(*deep, np.arange(40) % 5, time_limit=1e-3)
 
-    # what another tool takes
-    for target in ("sql", "lightgbm"):
-        yield dl.exports.exported(linear, "dcg.json", target)
-
     # the theory, and how often metrics disagree
     yield dl.coherence.two_grade_theorem(DCG([0, 1], [1, 0.5]), DCG([1, 4], [2, 1]))
     yield dl.coherence.two_grade_theorem(linear, exponential)
