@@ -11,7 +11,7 @@ import io
 import os
 import threading
 from collections.abc import Iterator
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.files import written_beside
@@ -68,25 +68,22 @@ def save_figure(figure: Figure, path: PathLike) -> None:
 
 @contextlib.contextmanager
 def printed(width: float, height: float) -> Iterator[Figure]:
-    """Yield an empty figure of this size, in inches, to draw on in the style of print."""
+    """Yield an empty figure of this size, in inches, to draw on in the style of print.
+
+    A notebook shows it also where pyplot was never imported.
+    """
     with print_style():
-        yield _notebook_figure()(figsize=(width, height), layout="constrained")
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height), layout="constrained")
+        figure._repr_png_ = partial(_as_png, figure)  # type: ignore[attr-defined]
+        yield figure
 
 
-@cache
-def _notebook_figure() -> type[Figure]:
-    """Return the class of figures that a notebook shows, also where pyplot was never imported."""
-    from matplotlib.figure import Figure
-
-    class NotebookFigure(Figure):
-        """A figure of matplotlib with IPython's `_repr_png_`."""
-
-        def _repr_png_(self) -> bytes:
-            buffer = io.BytesIO()
-            self.savefig(buffer, format="png", dpi=self.dpi)
-            return buffer.getvalue()
-
-    return NotebookFigure
+def _as_png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=figure.dpi)
+    return buffer.getvalue()
 
 
 def print_style() -> Any:
