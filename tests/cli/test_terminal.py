@@ -123,7 +123,7 @@ def test_an_encoding_that_lacks_letters_escapes_them(inputs):
         ("convert log.jsonl --depth 1000000000", "--depth 1000000000: give 1 to 9999999"),
         ("learn log.jsonl --method qp --C 1e300", "too large together"),
         ("learn log.jsonl --bands 5 --seed -1", "--seed"),
-        ("ask --log log.jsonl --seed -1", "--seed"),
+        ("ask log.jsonl --seed -1", "--seed"),
         ("train train.svm -o m.json --seed -1", "--seed"),
     ],
 )
@@ -214,7 +214,7 @@ LONG = "x" * 300
         "evaluate {} a.txt",
         "evaluate qrels.txt {}",
         "show {}",
-        "ask --log {}",
+        "ask {}",
         "rank {} train.svm",
     ],
 )
