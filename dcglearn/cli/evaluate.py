@@ -25,9 +25,8 @@ from dcglearn.cli.options import (
     write_results,
     write_text,
 )
-from dcglearn.foundation.finding import FORMS, Finding
-from dcglearn.foundation.plain_text import spreadsheet
-from dcglearn.foundation.validation import Fields, InputError, suffix_among
+from dcglearn.foundation.finding import FORMS, Finding, Section
+from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.reading import resolved
 from dcglearn.reading.runs import read_both
 
@@ -71,9 +70,6 @@ LlmQrels = Annotated[
 USUAL_GRADES = 5
 """Grades of metrics by name where neither data nor another metric says how many there are."""
 
-BY_QUERY = (".csv", ".tsv", ".jsonl")
-"""Suffixes of tables of a row for each query."""
-
 
 def evaluate(
     qrels: Judged,
@@ -95,19 +91,10 @@ def evaluate(
     columns: Columns = [],
     scale: Scale = None,
     grades: Grades = None,
-    output: Annotated[
-        Path | None,
-        option(
-            "Write here; .json, .html, .csv, .md, .txt is the form, with -q .csv, .tsv, .jsonl.",
-            "-o",
-            "--output",
-        ),
-    ] = None,
+    output: Output = None,
     force: Force = False,
 ) -> None:
     """Evaluate runs under any number of metrics in one pass."""
-    if output is not None:
-        suffix_among(output, BY_QUERY if by_query else FORMS, "results")
     settings = _settings(raw, ties, unjudged)
     if against is not None and (by_query or settings != _settings(False, "docno-desc", "worst")):
         raise InputError(
@@ -120,19 +107,15 @@ def evaluate(
     if against is not None:
         result: Finding = dl.evaluation.explain_values(against, *read, metric)
     else:
-        evaluation = dl.evaluate(*read, metric, **settings)
-        result = evaluation
+        evaluation = result = dl.evaluate(*read, metric, **settings)
 
-    # the means, or the values of all queries
-    if not by_query:
-        write_results("", {"values": result}, output)
-        return
-    frame, suffix = evaluation.by_query(), ".tsv" if output is None else output.suffix.lower()
-    if suffix == ".jsonl":
-        text = frame.write_ndjson()
+    # the means, or the values of all queries, on standard output with tabs between
+    if by_query:
+        result = Section(evaluation.sentence, rows=evaluation.by_query().to_dict())
+    if by_query and output is None:
+        say(FORMS[".tsv"](result).rstrip("\n"), err=False)
     else:
-        text = spreadsheet(frame, "," if suffix == ".csv" else "\t")
-    write_text(text.rstrip("\n"), output)
+        write_results("", {"values": result}, output)
 
 
 def compare(

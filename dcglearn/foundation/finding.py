@@ -116,8 +116,8 @@ class Finding(Shown):
     def save(self, path: PathLike) -> None:
         """Write the finding, whole or not at all, in the form that the path's suffix names.
 
-        Suffixes are .txt, .json, .md and .html, and .csv for the table alone. Raises InputError if
-        the suffix is another.
+        Suffixes are .txt, .json, .md and .html, and for the table alone .csv, .tsv and .jsonl.
+        Raises InputError if the suffix is another.
         """
         form = FORMS[suffix_among(path, FORMS, "findings")]
         write_whole(path, form(self))
@@ -142,11 +142,11 @@ class Finding(Shown):
 
 @dataclass(frozen=True, eq=False)
 class Section(Finding):
-    """A part of a report: sentences, the rows of a table, and pictures."""
+    """A part of a report: sentences, the rows of a table or its columns, and pictures."""
 
     sentence: str
     notes: Sequence[str] = ()
-    rows: Sequence[Fields] = field(default=(), repr=False)
+    rows: Sequence[Fields] | Fields = field(default=(), repr=False)
     caption: str = field(default="", repr=False)
     pictures: list[Fields] = field(default_factory=list, repr=False)
 
@@ -235,6 +235,8 @@ FORMS: dict[str, Callable[[Finding], str]] = {
     ".md": lambda finding: finding.to_markdown(),
     ".html": lambda finding: finding.to_html(),
     ".csv": lambda finding: spreadsheet(finding.table),
+    ".tsv": lambda finding: spreadsheet(finding.table, "\t"),
+    ".jsonl": lambda finding: finding.table.write_ndjson(),
 }
 """The text of a file, by its suffix."""
 

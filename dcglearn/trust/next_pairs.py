@@ -111,7 +111,7 @@ class Questions(Finding):
         """
         suffix = suffix_among(path, {**FORMS, **dict.fromkeys(WRITTEN)}, "findings")
         refuse_unwritable(path, force=force)
-        if suffix in FORMS:
+        if suffix in FORMS and suffix != ".jsonl":
             super().save(path)
         else:
             from dcglearn.reading.tables import write_frame

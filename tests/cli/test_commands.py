@@ -125,7 +125,7 @@ BAD = {
     "show nothing.json": "nothing.json does not exist; check the name",
     "show exponential": "neither a file nor GAIN-DISCOUNT",
     "show linear-log2@3 -o x.csv": "give .txt, .json",
-    "evaluate LOG LOG -q -o x.html": "give .csv, .tsv, .jsonl",
+    "evaluate LOG LOG -q -o x.gif": "give .txt, .json, .md, .html, .csv, .tsv, .jsonl",
 }
 
 
