@@ -43,7 +43,7 @@ def lines_of(name: str, data: bytes, *, judged: bool) -> Table | None:
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
-    if judged and b"qid:" in data:
+    if judged and b":" in data and b"qid:" in data:  # one character is found faster
         data = PLUGIN.sub(rb"\2 \3 \1", data)
 
     # the first line, or else the file's name, tells the columns
