@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.validation import Flags, Floats, InputError
 from dcglearn.reading.scale import NUMBER
 from dcglearn.reading.tables import Refusals
-from dcglearn.reading.texts import text
+from dcglearn.reading.texts import by_text, text
 
 A, B, TIE, OPEN, LEFT, RIGHT, BAD = range(7)
 
@@ -106,18 +106,19 @@ def winners_of(
     Where a row names the systems of its lists, the name of one of the two is the winner, whatever
     else the word may mean.
     """
-    texts = texts.str.replace(WHOLE, "${1}")
+    if texts.unique().str.contains(WHOLE).any():
+        texts = texts.str.replace(WHOLE, "${1}")
     own = own_words(words_of_numbers(texts, given) if isinstance(given, int | float) else given)
-    known, lower = WORDS | own, texts.str.to_lowercase()
+    known = WORDS | own
     sides = {word: CODES[meaning.partition(":")[0]] for word, meaning in known.items()}
-    codes = lower.replace_strict(sides, default=BAD, return_dtype=pl.Int8)
+    codes = by_text(texts, lambda word: sides.get(word.lower(), BAD)).astype(np.int8)
 
     # names of the systems of a row
-    by_name = pl.repeat(False, len(texts), eager=True)
+    by_name = np.zeros(len(texts), bool)
     if len(systems) == 2:
-        is_a, is_b = (names == texts for names in systems)
-        by_name = (is_a != is_b) & ~lower.is_in([*own, ""])
-        codes = codes.zip_with(~by_name, is_b.cast(pl.Int8))
+        is_a, is_b = ((names == texts).to_numpy() for names in systems)
+        by_name = (is_a != is_b) & ~texts.str.to_lowercase().is_in([*own, ""]).to_numpy()
+        codes[by_name] = is_b[by_name]
 
     # words without a meaning
     unknown = codes == BAD
@@ -134,7 +135,8 @@ def winners_of(
     refusals.add(unknown, problem, remedy, texts)
 
     # what the commonest words were taken for
-    cells = texts.set(by_name, NAMED).to_frame("word").group_by("word", maintain_order=True).len()
+    cells = pl.DataFrame({"word": texts.set(pl.Series(by_name), NAMED)})
+    cells = cells.group_by("word", maintain_order=True).len()
     cells = cells.sort("len", descending=True, maintain_order=True).head(FEW_WORDS)
     known[NAMED] = NAMED
     words = {word: (known[word.lower()], n) for word, n in cells.rows() if word.lower() in known}
@@ -143,8 +145,8 @@ def winners_of(
     strength, amounts = None, {word: own[word].partition(":")[2] for word in own}
     if any(amounts.values()):
         strengths = {word: float(amount or 1) for word, amount in amounts.items()}
-        strength = lower.replace_strict(strengths, default=1.0).to_numpy()
-    return Winners(codes.to_numpy(), strength, words, by_name.to_numpy())
+        strength = by_text(texts, lambda word: strengths.get(word.lower(), 1.0))
+    return Winners(codes, strength, words, by_name)
 
 
 def refuse_named_sides(
@@ -155,15 +157,15 @@ def refuse_named_sides(
     A sheet may say in two columns which system stood left and right, and name one as the winner;
     its systems may be called A and B.
     """
-    read = pl.Series(codes)
-    undecided = (texts == "") | read.is_in([TIE, OPEN])
     holds = {name: (text(frame[name]) == texts) & (texts != "") for name in others}
     named = [name for name, is_it in holds.items() if is_it.any()]
 
     # two that hold it in turn, and mean other lists than were read
+    read = pl.Series(codes)
     for first, second in combinations(named, 2):
         either = holds[first] != holds[second]
         other = either & (read != holds[second].cast(pl.Int8))
+        undecided = (texts == "") | read.is_in([TIE, OPEN])
         if (either | undecided).all() and other.any():
             raise InputError(
                 f"the columns {first!r} and {second!r} hold what winners are "
