@@ -434,8 +434,8 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
     supersedes = values.pop("supersedes", None)
 
     # the preferred list with what belongs to it comes first
-    lists = np.stack([values.pop("a"), values.pop("b")], axis=1)
-    lists[b_wins] = lists[b_wins, ::-1]
+    a, b = values.pop("a"), values.pop("b")
+    exchange = (a ^ b) * b_wins[:, None]
     docs = [values.pop(role) for role in ("docs_a", "docs_b") if role in values]
     if len(docs) == 1:
         raise InputError("docs_a and docs_b go together: one of the two is missing")
@@ -445,7 +445,8 @@ def log_of(judged: Read, *, as_is: bool = False, sides: str | None = None) -> Pr
 
     # all rows as a log
     log = Preferences(
-        lists,
+        a ^ exchange,
+        b ^ exchange,
         n_grades=judged.scale.n_grades,
         grade_names=judged.scale.names,
         tie=ties if ties.any() else None,
