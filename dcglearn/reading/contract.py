@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 
@@ -168,6 +168,7 @@ READERS = {
 """Readers of logs, by the plain names of columns that call for them."""
 
 
+@lru_cache(maxsize=1024)
 def plain(name: str) -> str:
     """Return a name in lower case without blanks and punctuation: ``Query ID`` is ``queryid``."""
     return re.sub(r"[\W_]+", "", name.lower())

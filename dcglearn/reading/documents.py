@@ -133,7 +133,7 @@ def numbers(role: str, table: Table, remedy: str = "") -> pl.Series:
 
 def warn_of_twins(name: str, *queries: pl.Series) -> None:
     """Warn of queries whose names differ in capitals or in Unicode's form alone."""
-    alike = twins(pl.concat([one.unique() for one in queries]))
+    alike = twins(pl.concat(queries))
     if len(alike):
         warnings.warn(
             f"{name}: names of queries that differ in form alone count as different: "
@@ -232,7 +232,7 @@ def _graded(table: Table, levels: Scale) -> Table:
             "columns={'grade': '...'} another column; "
         )
         grade = numbers("grade", table, remedy)
-        table.refuse(grade.is_infinite().fill_null(False), "grade is", "", grade)
+        table.refuse(grade.is_infinite(), "grade is", "", grade)
     else:
         texts = text(table.frame["grade"])
         codes = levels.codes(texts)
@@ -243,8 +243,8 @@ def _graded(table: Table, levels: Scale) -> Table:
         is_below = (texts.cast(pl.Float64, strict=False) < 0).fill_null(False)
         grade = pl.Series(codes, dtype=pl.Float64).replace(-1.0, None).set(is_below, 0.0)
 
-    # grades below 0 are worth nothing, and documents without a grade not judged
-    frame = table.frame.select("query", "document", grade.clip(0.0).alias("grade"))
+    # documents without a grade are not judged
+    frame = table.frame.select("query", "document", grade.alias("grade"))
     missing = grade.is_null().arg_true().to_list()
     if len(missing) == len(frame):
         raise InputError(f"{table.name} holds no grade; judge some documents first")
@@ -265,15 +265,18 @@ def _refuse_slip(table: Table, n_grades: int | None) -> None:
     A slip is the top one of few levels where it stands apart and is rare.
     """
     grades, few_levels, rare = table.frame["grade"], 10, 0.005
-    levels = grades.unique().sort()
-    top, is_top = levels[-1], grades == levels[-1]
-    problem = off_scale(top, n_grades) if n_grades is not None and top >= n_grades else ""
-    is_apart = 1 < len(levels) <= few_levels and top - levels[-2] > 1
-    if n_grades is None and is_apart and is_top.sum() <= rare * len(grades):
-        problem = (
-            f"the grade {top:g} ({is_top.sum():,} of {len(grades):,}) stands far above the others, "
-            f"up to {levels[-2]:g}; correct it, or n_grades={int(top) + 1} insists on it"
-        )
+    top: Any = grades.max()
+    is_top, problem = grades == top, ""
+    if n_grades is not None:
+        problem = off_scale(top, n_grades) if top >= n_grades else ""
+    elif is_top.sum() <= rare * len(grades):
+        levels = grades.clip(0.0).unique().sort()
+        if 1 < len(levels) <= few_levels and top - levels[-2] > 1:
+            problem = (
+                f"the grade {top:g} ({is_top.sum():,} of {len(grades):,}) stands far above the "
+                f"others, up to {levels[-2]:g}; correct it, or n_grades={int(top) + 1} insists on "
+                "it"
+            )
     if problem:
         raise InputError(f"{table.place(int(is_top.arg_max() or 0))}: {problem}")
 

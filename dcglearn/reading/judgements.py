@@ -53,8 +53,8 @@ class Judgements:
         from dcglearn.reading.documents import off_scale
 
         # grades as they count
-        grade = self.frame["grade"].cast(pl.Float64).fill_nan(None).clip(0.0)
-        frame = self.frame.with_columns(grade.alias("grade")).drop_nulls("grade")
+        grade = pl.col("grade").cast(pl.Float64).fill_nan(None).clip(0.0)
+        frame = self.frame.with_columns(grade).drop_nulls("grade")
         object.__setattr__(self, "frame", frame)
 
         # the size of their scale, if they are levels

@@ -67,9 +67,10 @@ class Table:
     words: bool = False
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, name: str, rows: Indices) -> Table:
-        """Return a table of some rows of a file, which count from 0 without the header."""
-        return cls(frame, pl.DataFrame({"row": rows + 1, "file": name}))
+    def of(cls, frame: pl.DataFrame, name: str, rows: Indices | None = None) -> Table:
+        """Return a table of some rows of a file, by default all; they count from 0, no header."""
+        row = pl.int_range(1, pl.len() + 1) if rows is None else rows + 1
+        return cls(frame, frame.select(row=row, file=pl.lit(name)))
 
     @property
     def name(self) -> str:
@@ -116,7 +117,7 @@ class Refusals:
         self, bad: Any, problem: str, remedy: str = "", values: pl.Series | None = None
     ) -> None:
         """Note the rows where `bad` holds; the problem ends with the value of the first one."""
-        rows = np.flatnonzero(np.asarray(bad)).tolist()
+        rows = pl.Series(bad).arg_true().to_list()
         if rows:
             value = "" if values is None else f" {values[rows[0]]!r}"
             self.kinds.append((rows, f"{problem}{value}{'; ' * bool(remedy)}{remedy}"))
@@ -178,7 +179,7 @@ def write_frame(frame: pl.DataFrame, path: PathLike) -> None:
 
 def without_blank_rows(name: str, frame: pl.DataFrame) -> Table:
     """Return a table without rows that are blank, as below the table of a spreadsheet."""
-    rows = np.arange(frame.height)
+    rows = None
     strings = pl.selectors.string()
     blank = [(strings.str.strip_chars() == "").fill_null(True), (~strings).is_null()]
     first = frame.select(frame.columns[:1]).select(pl.any_horizontal(*blank))
