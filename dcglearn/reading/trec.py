@@ -59,7 +59,8 @@ def lines_of(name: str, data: bytes, *, judged: bool) -> Table | None:
 
     # as they stand, or else with one blank between columns
     frame = _parsed(data, first, columns)
-    if frame is None:
+    is_tidied = frame is None
+    if is_tidied:
         tidied = re.sub(rb"(?m)^#[^\n]*\n?", b"", data)
         if not judged:  # a tag behind a tab ends at its first blank, as in trec_eval
             tidied = re.sub(rb"(?m)^((?:[^\s]+\t){5}[^\s]+) [^\t\n]*$", rb"\1", tidied)
@@ -84,9 +85,9 @@ def lines_of(name: str, data: bytes, *, judged: bool) -> Table | None:
             stacklevel=2,
         )
 
-    # rows keep the numbers of their lines
+    # rows keep the numbers of their lines, which are all rows unless some are skipped
     kept = None
-    if data.count(b"\n") + (data[-1:] != b"\n") != frame.height:
+    if (is_tidied or comments) and data.count(b"\n") + (data[-1:] != b"\n") != frame.height:
         lines = data.split(b"\n")
         kept = np.flatnonzero([line.strip() != b"" and line[:1] != b"#" for line in lines])
     frame = frame.drop("iteration", "Q0", strict=False)
