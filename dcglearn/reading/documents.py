@@ -18,7 +18,7 @@ from dcglearn.reading.columns import OwnNames, find, unused
 from dcglearn.reading.contract import JUDGED, Contract, plain
 from dcglearn.reading.scale import BAD, COMMAS, NO_GRADE, Scale
 from dcglearn.reading.tables import Refusals, Table, joined, table_of, table_of_bytes
-from dcglearn.reading.texts import text, twins
+from dcglearn.reading.texts import plain_numbers, text, twins
 from dcglearn.reading.trec import ORDER, lines_of
 
 MISSING = (*NO_GRADE, "nan", "none")
@@ -119,6 +119,9 @@ def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Ta
 def numbers(role: str, table: Table, remedy: str = "") -> pl.Series:
     """Return the numbers of a column, null where they are missing; refuse other cells."""
     cells = table.frame[role]
+    plain_ones = plain_numbers(cells)
+    if plain_ones is not None:
+        return plain_ones
     if cells.dtype.is_numeric():
         return cells.cast(pl.Float64).fill_nan(None)
     texts = text(cells)

@@ -163,7 +163,7 @@ def _stated(column: pl.Series) -> int | list[Any] | None:
 
 def grades_of(role: str, columns: list[pl.Series], scale: Scale, refusals: Refusals) -> Grades:
     """Return lists of grades, shape (n, K), -2 below the end of each; note the bad rows."""
-    column = columns[0] if len(columns) == 1 else _texts_of_positions(columns, refusals)
+    column = columns[0] if len(columns) == 1 else _lists_of_positions(columns, refusals)
     if column.dtype != pl.String and not column.dtype.is_nested():
         column = text(column)
     blocks = [column[start : start + BLOCK] for start in range(0, len(column), BLOCK)]
@@ -235,8 +235,17 @@ def _digits(texts: pl.Series, mark: str, top: int) -> Grades | None:
     return digits.view(np.int8) if is_alike and digits.max() <= min(top, 9) else None
 
 
-def _texts_of_positions(columns: list[pl.Series], refusals: Refusals) -> pl.Series:
-    """Return a column for each position as texts ``3|2|0``, in which blank cells end a list."""
+def _lists_of_positions(columns: list[pl.Series], refusals: Refusals) -> pl.Series:
+    """Return a column for each position as lists of numbers, in which blank cells end a list.
+
+    Lists with other cells are texts ``3|2|0``.
+    """
+    cells = pl.DataFrame(columns)
+    if all(column.dtype.is_integer() or column.dtype == pl.String for column in columns):
+        numbers = cells.select(pl.all().cast(pl.Int16, strict=False))
+        if not any(numbers.null_count().row(0)):
+            return pl.Series(numbers.to_numpy(order="c"))
+
     cells = pl.DataFrame([text(column) for column in columns])
     joined = pl.concat_str(pl.all(), separator="|").str.strip_chars_end("|")
     texts = cells.select(joined).to_series()

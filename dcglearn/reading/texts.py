@@ -31,6 +31,14 @@ def text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String).fill_null("").str.strip_chars(BLANK).alias(name)
 
 
+def plain_numbers(column: pl.Series) -> pl.Series | None:
+    """Return the numbers of a column in which all cells are finite ones, or texts of these."""
+    if not (column.dtype.is_numeric() or column.dtype == pl.String):
+        return None
+    values = column.cast(pl.Float64, strict=False)
+    return values if not values.has_nulls() and values.is_finite().all() else None
+
+
 def twins(names: pl.Series) -> pl.Series:
     """Return the names that differ from another in capitals or in Unicode's form alone."""
     # names often stand together
@@ -44,8 +52,10 @@ def twins(names: pl.Series) -> pl.Series:
 
 def by_text(texts: pl.Series, meaning: Callable[[str], Any]) -> NDArray[Any]:
     """Return the meaning of each text, asked once for each distinct one if these are few."""
+    number: Any = slice(None)
     distinct = texts.unique()
     if 4 * len(distinct) > len(texts):
-        return np.array([meaning(one) for one in texts.to_list()])
-    number = texts.cast(pl.Enum(distinct)).to_physical().to_numpy()
-    return np.array([meaning(one) for one in distinct])[number]
+        distinct = texts
+    else:
+        number = texts.cast(pl.Enum(distinct)).to_physical().to_numpy()
+    return np.array([meaning(one) for one in distinct.to_list()])[number]
