@@ -164,8 +164,8 @@ def _stated(column: pl.Series) -> int | list[Any] | None:
 def grades_of(role: str, columns: list[pl.Series], scale: Scale, refusals: Refusals) -> Grades:
     """Return lists of grades, shape (n, K), -2 below the end of each; note the bad rows."""
     column = columns[0] if len(columns) == 1 else _lists_of_positions(columns, refusals)
-    if column.dtype != pl.String and not column.dtype.is_nested():
-        column = text(column)
+    if not isinstance(column.dtype, pl.List | pl.Array):
+        column = column if column.dtype == pl.String else text(column)
     blocks = [column[start : start + BLOCK] for start in range(0, len(column), BLOCK)]
 
     # texts that are all written as the first one, or else with the separator of any
@@ -269,12 +269,13 @@ def as_lists(column: pl.Series, mark: str) -> pl.Series:
         return column
 
     # blanks beside the separator
-    texts = text(column).str.strip_chars("[](){}" + BLANK)
+    texts = column.fill_null("").str.strip_chars("[](){}" + BLANK)
     if mark == ",":
         texts = texts.str.replace_all(", ", ",", literal=True)
     elif mark == " " and texts.str.contains(r"[ \t\r\n]{2}|[\t\r\n]").any():
         texts = texts.str.replace_all(r"[ \t\r\n]+", " ")
-    return texts.set(texts.str.to_lowercase().is_in(MISSING), None).str.split(mark)
+    is_missing = texts.str.contains(f"(?i)^({'|'.join(MISSING)})$")
+    return texts.set(is_missing, None).str.split(mark)
 
 
 def fitted(lists: Sequence[Grades], depth: int | None, *, pad: bool) -> list[Grades]:
