@@ -122,8 +122,6 @@ def numbers(role: str, table: Table, remedy: str = "") -> pl.Series:
     plain_ones = plain_numbers(cells)
     if plain_ones is not None:
         return plain_ones
-    if cells.dtype.is_numeric():
-        return cells.cast(pl.Float64).fill_nan(None)
     texts = text(cells)
     lower = texts.str.to_lowercase()
     if role == "grade":  # a score is never one of two answers

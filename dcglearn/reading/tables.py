@@ -263,12 +263,11 @@ def frame_of(name: str, data: bytes) -> pl.DataFrame:
 
 def _json_lines(name: str, data: bytes) -> pl.DataFrame:
     """Return an object a line as a table of text, in which lists and objects are JSON."""
-    has_escapes = b"\\" in data
-    if has_escapes and LONE_SURROGATE.search(data):
+    if (b"\\ud" in data or b"\\uD" in data) and LONE_SURROGATE.search(data):
         raise InputError(f"{name}: half a character, such as \\ud800, is no text; write it whole")
 
     # polars loses backslashes in texts within lists and objects
-    if has_escapes and NESTED_TEXT.search(data):
+    if b"\\" in data and NESTED_TEXT.search(data):
         data = b"\n".join(map(_plain_line, _objects(name, data)))
 
     # the keys of the first lines, or of all where some line has others

@@ -32,11 +32,12 @@ def text(column: pl.Series) -> pl.Series:
 
 
 def plain_numbers(column: pl.Series) -> pl.Series | None:
-    """Return the numbers of a column in which all cells are finite ones, or texts of these."""
-    if not (column.dtype.is_numeric() or column.dtype == pl.String):
+    """Return the cells of a column of numbers, null for NaN, or of texts that all are numbers."""
+    is_text = column.dtype == pl.String
+    if not (is_text or column.dtype.is_numeric()):
         return None
-    values = column.cast(pl.Float64, strict=False)
-    return values if not values.has_nulls() and values.is_finite().all() else None
+    values = column.cast(pl.Float64, strict=False).fill_nan(None)
+    return None if is_text and values.has_nulls() else values
 
 
 def twins(names: pl.Series) -> pl.Series:

@@ -103,7 +103,7 @@ def numbers(
     Every row has one, unless a number stands for those that are `missing`.
     """
     plain_ones = plain_numbers(column)
-    if plain_ones is not None and plain_ones.is_between(lowest, LARGEST).all():
+    if plain_ones is not None and plain_ones.is_between(lowest, LARGEST).fill_null(False).all():
         return plain_ones.to_numpy()
 
     # words, and cells that are missing
