@@ -18,7 +18,7 @@ from dcglearn.reading.columns import OwnNames, find, unused
 from dcglearn.reading.contract import JUDGED, Contract, plain
 from dcglearn.reading.scale import BAD, COMMAS, NO_GRADE, Scale
 from dcglearn.reading.tables import Refusals, Table, joined, table_of, table_of_bytes
-from dcglearn.reading.texts import plain_numbers, text, twins
+from dcglearn.reading.texts import text, twins
 from dcglearn.reading.trec import ORDER, lines_of
 
 MISSING = (*NO_GRADE, "nan", "none")
@@ -119,9 +119,13 @@ def documents_of(name: str, value: Any, contract: Contract, own: OwnNames) -> Ta
 def numbers(role: str, table: Table, remedy: str = "") -> pl.Series:
     """Return the numbers of a column, null where they are missing; refuse other cells."""
     cells = table.frame[role]
-    plain_ones = plain_numbers(cells)
-    if plain_ones is not None:
-        return plain_ones
+    is_text = cells.dtype == pl.String
+    if is_text or cells.dtype.is_numeric():
+        values = cells.cast(pl.Float64, strict=False).fill_nan(None)
+        if not (is_text and values.has_nulls()):
+            return values
+
+    # words for numbers, or for those that are missing
     texts = text(cells)
     lower = texts.str.to_lowercase()
     if role == "grade":  # a score is never one of two answers

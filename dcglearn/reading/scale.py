@@ -182,7 +182,7 @@ def grades_of(role: str, columns: list[pl.Series], scale: Scale, refusals: Refus
     sizes, parts, words = [], [], []
     for block in blocks:
         lists = as_lists(block, mark)
-        sizes.append(lists.list.len().fill_null(0).cast(pl.Int64).to_numpy())
+        sizes.append(lists.list.len().fill_null(0).to_numpy())
         cells = lists.filter(lists.list.len() > 0).explode()
         parts.append(scale.codes(cells))
         is_bad = parts[-1] == BAD
@@ -191,7 +191,7 @@ def grades_of(role: str, columns: list[pl.Series], scale: Scale, refusals: Refus
     size, flat = np.concatenate(sizes), np.concatenate(parts)
 
     # a row a list
-    shape = len(column), max(int(size.max(initial=0)), 1)
+    shape = len(column), max(int(size.max()), 1)
     if (size == shape[1]).all():
         grades = flat.reshape(shape)
     else:

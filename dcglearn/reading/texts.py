@@ -31,15 +31,6 @@ def text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String).fill_null("").str.strip_chars(BLANK).alias(name)
 
 
-def plain_numbers(column: pl.Series) -> pl.Series | None:
-    """Return the cells of a column of numbers, null for NaN, or of texts that all are numbers."""
-    is_text = column.dtype == pl.String
-    if not (is_text or column.dtype.is_numeric()):
-        return None
-    values = column.cast(pl.Float64, strict=False).fill_nan(None)
-    return None if is_text and values.has_nulls() else values
-
-
 def twins(names: pl.Series) -> pl.Series:
     """Return the names that differ from another in capitals or in Unicode's form alone."""
     # names often stand together

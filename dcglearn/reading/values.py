@@ -15,7 +15,7 @@ from dcglearn.foundation.validation import LARGEST, Flags, Floats, InputError, l
 from dcglearn.reading.contract import plain
 from dcglearn.reading.scale import COMMAS, separator
 from dcglearn.reading.tables import Refusals
-from dcglearn.reading.texts import BLANK, MISSING, by_text, plain_numbers, text, twins
+from dcglearn.reading.texts import BLANK, MISSING, by_text, text, twins
 
 EVERY_ROW = "every row has one, or no row (drop_nulls)"
 
@@ -102,11 +102,6 @@ def numbers(
 
     Every row has one, unless a number stands for those that are `missing`.
     """
-    plain_ones = plain_numbers(column)
-    if plain_ones is not None and plain_ones.is_between(lowest, LARGEST).fill_null(False).all():
-        return plain_ones.to_numpy()
-
-    # words, and cells that are missing
     texts = text(column)
     lower = texts.str.to_lowercase()
     blank = lower.is_in(MISSING).to_numpy()
