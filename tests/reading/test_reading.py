@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dcglearn as dl
+from dcglearn.reading import scale
 from dcglearn.reading.columns import find
 from dcglearn.reading.contract import JUDGEMENT, RUN
 from dcglearn.reading.read import read_preferences, read_questions, read_ratings
@@ -183,6 +184,36 @@ def test_other_grades_are_refused(cell, told):
     with pytest.raises(dl.InputError, match="row 2") as refusal:
         read_preferences([*rows("a"), {"a": cell, "b": [0, 1, 2], "winner": "b"}], as_is=True)
     assert told in str(refusal.value)
+
+
+@pytest.mark.parametrize("form", ["{} {} {}", "{}|{}|{}", "{},{},{}", "[{}, {}, {}]", "({} {} {})"])
+def test_texts_that_differ_in_digits_alone_are_read_as_others(form, monkeypatch):
+    monkeypatch.setattr(scale, "BLOCK", 2)
+    lists = [[2, 1, 0], [0, 1, 2], [1, 1, 1]]
+    texts = [form.format(*grades) for grades in lists]
+    assert read_questions(pl.DataFrame({"a": texts, "b": texts}))[:, 0].tolist() == lists
+
+    # beside a text of another length, and with another separator
+    texts[2] = form.format(-1, 1, 1)
+    others = read_questions(pl.DataFrame({"a": texts, "b": texts}))[:, 1].tolist()
+    assert others == [*lists[:2], [-1, 1, 1]]
+    with pytest.raises(dl.InputError, match="row 3: a holds"):
+        read_questions(pl.DataFrame({"a": [*texts[:2], "1;1;1"], "b": texts}))
+
+
+def test_whole_numbers_by_position_are_read_as_texts_are():
+    numbers = pl.DataFrame({"a1": [2, 0], "a2": [1, -1], "b1": [0, 2], "b2": [1, 1]})
+    texts = numbers.cast(pl.String)
+    assert read_questions(numbers).tolist() == [[[2, 1], [0, 1]], [[0, -1], [2, 1]]]
+    assert read_questions(texts).tolist() == read_questions(numbers).tolist()
+    shorter = read_questions(numbers.with_columns(a2=pl.Series([1, None])))
+    assert shorter[1].tolist() == [[0, -2], [2, 1]]
+
+
+def test_columns_of_objects_are_refused_by_their_recipe():
+    objects = pl.DataFrame({"a": [{"grade": 1}], "b": [{"grade": 2}]})
+    with pytest.raises(dl.InputError, match="Documents as objects"):
+        read_questions(objects)
 
 
 def test_merged_cells_are_refused_and_single_blanks_are_not():
