@@ -198,6 +198,16 @@ CHECKS = {
         ],
         fresh=97,
     ),
+    # why steep discounts are covered least at 50: curves that are held smoother
+    "bands, smoother": Check(
+        partial(logs.bands, ridge=8.0),
+        ("flat", "steep", "random steps"),
+        WRONG_10,
+        (50,),
+        150,
+        [Promise("covered", COVERS, outcomes=logs.PARAMETERS), WIDTH],
+        fresh=98,
+    ),
     "bands of any truth": Check(
         logs.any_truth,
         KINDS,

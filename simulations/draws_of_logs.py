@@ -69,7 +69,7 @@ def judged_right(true, log):
 # ---- bands, and what is learned
 
 
-def bands(rng, truth, judge, n):
+def bands(rng, truth, judge, n, ridge=2.0):
     """Return how far 90% bands cover a truth, of logs of one kind each (`LOGS`).
 
     The judges name the worse list in a tenth of the verdicts: of any pairs, or of the close ones
@@ -79,7 +79,8 @@ def bands(rng, truth, judge, n):
     true = of_truth(rng).normalised()
     by = "rater" if truth == "raters who differ" else None
     log = log_of(true, n, rng)
-    return covered(dl.bands(log, by=by, random_state=int(rng.integers(2**31))), true)
+    seed = int(rng.integers(2**31))
+    return covered(dl.bands(log, dl.DCGLearner(ridge=ridge), by=by, random_state=seed), true)
 
 
 def with_discounts(low, high):
