@@ -94,7 +94,7 @@ def test_settings_of_a_program_that_imported_matplotlib_itself_are_left(hostile)
         text=True,
         check=True,
     )
-    assert said.stdout.split() == ["30.0", "NotebookFigure", "30.0"]
+    assert said.stdout.split() == ["30.0", "Figure", "30.0"]
 
 
 @table("variable", ["MATPLOTLIBRC", "MPLCONFIGDIR"])
