@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.sources import is_path
+from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Counts, Floats, Grades, known
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit import AnyFit, Fit, Member, warn_of
@@ -63,8 +64,10 @@ def opened(X: Any, engine: Any, *, as_is: bool, **shape: Any) -> Iterator[tuple[
     """
     log = X if engine is not None and not in_memory(X) else as_preferences(X, **shape, as_is=as_is)
     if engine is None:
-        check_log(log, as_is=as_is)
-        yield None, log
+        # as often as their number changes, threads of BLAS spin for a while
+        with one_blas_thread():
+            check_log(log, as_is=as_is)
+            yield None, log
         return
 
     # over a cluster

@@ -8,6 +8,7 @@ from itertools import compress
 import numpy as np
 
 from dcglearn.foundation.intervals import binomial_tail
+from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, errors_in
 from dcglearn.learning.fit import Fit
 from dcglearn.learning.options import DCGOptions
@@ -29,8 +30,9 @@ CONTRARY_LEVEL = 0.01
 def fit_learner(log: Preferences, options: DCGOptions) -> Fit:
     """Return a learner's fit to a log, whose metric knows its judges."""
     log = log.rescaled(options.n_grades, options.depth)
-    options = prepared(options, log)
-    return finished(learned(pairs_of(log, options.loss), options), log)
+    with one_blas_thread():
+        options = prepared(options, log)
+        return finished(learned(pairs_of(log, options.loss), options), log)
 
 
 def prepared(options: DCGOptions, log: Preferences) -> DCGOptions:
