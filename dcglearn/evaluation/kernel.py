@@ -235,16 +235,18 @@ def ranked(
     numbers from 0 in the order of their names, sort tied ones for "docno-desc".
     """
     # leave out what ranks below the depth
-    n, rows, ends = len(scores), np.arange(len(scores)), offsets
-    if depth is not None and np.diff(offsets).max(initial=0) > depth:
+    n, ends = len(scores), offsets
+    if depth is None or np.diff(offsets).max(initial=0) <= depth:
+        rows = np.arange(n)
+    else:
         kept = np.ones(n, dtype=bool)
         for _, at, present, table in _tables(offsets, scores):
             if table.shape[1] > depth:
                 # in single precision, which is faster and keeps a few more that are tied there
                 with np.errstate(over="ignore"):
-                    falling = -table.astype(np.float32)
+                    falling = np.negative(table, dtype=np.float32)
                 last = np.partition(falling, depth - 1, axis=1)[:, depth - 1 : depth]
-                kept[at] = ~(falling > last)[present].ravel()
+                kept[at] = ~(falling > last)[present].ravel()  # NaN fills short rows
         rows = np.flatnonzero(kept)
         ends = np.searchsorted(rows, offsets)
 
