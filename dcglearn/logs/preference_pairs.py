@@ -336,16 +336,22 @@ class PreferencePairs(Columns, Weighted):
         """Return by how much a metric scores a pair's first list higher than the second, (n,)."""
         return metric.score(self.preferred) - metric.score(self.other)
 
-    def verdicts(self, metric: Metric) -> Grades:
-        """Return 1 where a metric scores a pair's first list higher, -1 the second, 0 a tie; (n,).
+    def leads(self, metric: Metric) -> Floats:
+        """Return `gaps`, shape (n,), with 0 for those that are no more than rounding.
 
-        A metric of M scores for each list, as `textbook_scores`, has verdicts of shape (M, n).
+        A metric of M scores for each list, as `textbook_scores`, has leads of shape (M, n).
         """
         first, second = metric.score(self.preferred), metric.score(self.other)
         difference = first - second
         largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0, keepdims=True)
-        differs = np.abs(difference) > TIE_TOLERANCE * largest
-        return (np.sign(difference) * differs).astype(np.int8)
+        return np.where(np.abs(difference) > TIE_TOLERANCE * largest, difference, 0.0)
+
+    def verdicts(self, metric: Metric) -> Grades:
+        """Return 1 where a metric scores a pair's first list higher, -1 the second, 0 a tie; (n,).
+
+        Of M scores for each list, as `leads` takes them, they have shape (M, n).
+        """
+        return np.sign(self.leads(metric)).astype(np.int8)
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does."""
