@@ -607,8 +607,8 @@ static void add_of_levels(const run_t *run, const point_t *p, i64 m, in u, out o
 
 /* Add the judgements of a log from `start` to `stop` with second derivatives at one point; return
  * their loss. */
-static double add_at_point(const log_t *log, const point_t *p, i64 start, i64 stop,
-                           const work_t *w, common_t *common) {
+static double add_at_point(const log_t *log, const point_t *p, i64 start, i64 stop, const work_t *w,
+                           common_t *common) {
     run_t filled, sorted, *run;
     double z[RUN], total = 0.0;
     for (i64 block = start; block < stop; block += BLOCK) {
