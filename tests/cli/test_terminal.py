@@ -27,11 +27,10 @@ def is_plain(text):
 
 
 def test_names_of_runs_queries_and_files_are_escaped(dcglearn, inputs):
-    name = EVIL.replace("\0", "")  # of which no text may hold any
-    (inputs / "evil.txt").write_text(f"1 Q0 D1 1 2 {name}\n1 Q0 D2 2 1 {name}\n", newline="")
+    (inputs / "evil.txt").write_text(f"1 Q0 D1 1 2 {EVIL}\n1 Q0 D2 2 1 {EVIL}\n", newline="")
     status, out, err = dcglearn("evaluate", "qrels.txt", "a.txt", "evil.txt", "--by-query")
     assert (status, is_plain(out), is_plain(err)) == (0, True, True)
-    assert r"good\x1b]0;owned\x07\x9b31m\u202e." in out
+    assert r"good\x1b]0;owned\x07\x9b31m\u202e\x00." in out
     for words in (
         ["show", "no\x1b[2Jfile.json"],
         ["evaluate", "qrels.txt", "no\x1b[2Jfile"],
@@ -86,8 +85,7 @@ def test_results_that_are_printed_in_python_escape_names(tmp_path):
 @pytest.mark.parametrize(("command", "expected"), [("evaluate", 0), ("gate", 3)])
 def test_a_terminal_sees_what_a_pipe_does(dcglearn, inputs, monkeypatch, command, expected):
     words = command, "qrels.txt", "a.txt", "evil.txt"
-    name = EVIL.replace("\0", "")  # of which no text may hold any
-    (inputs / "evil.txt").write_text(f"1 Q0 D1 1 2 {name}\n1 Q0 D2 2 1 {name}\n", newline="")
+    (inputs / "evil.txt").write_text(f"1 Q0 D1 1 2 {EVIL}\n1 Q0 D2 2 1 {EVIL}\n", newline="")
     status, piped, _ = dcglearn(*words)
     assert status == expected and is_plain(piped)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
