@@ -3,6 +3,7 @@
 Bytes are read strictly, decompressed and recognised; of workbooks the first sheet becomes text.
 """
 
+import codecs
 import csv
 import glob
 import gzip
@@ -37,7 +38,7 @@ MOST_INFLATED = 200
 """Most bytes that a packed one may stand for, where a file inflates to more than 4 MB."""
 
 SEEN = 4096
-"""First bytes of a file, among which no text has a zero."""
+"""First bytes of a file that are looked at for what no text has."""
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 """First bytes of a zip file, as workbooks are, with files inside and without."""
@@ -179,7 +180,7 @@ def _plain(name: str, data: bytes, expected: str) -> bytes:
         )
 
     # of other kinds, or nothing
-    if b"\0" in data[:SEEN]:
+    if _is_binary(data[:SEEN]):
         raise InputError(
             f"{name} is no text, Parquet file or .xlsx workbook, but begins with {data[:8]!r}; "
             "save the table as Parquet or CSV, or unpack it: read are gzip and zstd, once"
@@ -188,6 +189,15 @@ def _plain(name: str, data: bytes, expected: str) -> bytes:
     if not data or data.isspace():
         raise InputError(f"{name} is empty; expected {expected}")
     return data
+
+
+def _is_binary(head: bytes) -> bool:
+    """Return whether first bytes are those of no text, which may hold a control character."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return b"\0" in head
+    return b"\0\0" in head
 
 
 def decompressed(name: str, data: bytes) -> bytes:
