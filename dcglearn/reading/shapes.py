@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from dcglearn.foundation.validation import InputError, PolarsFrame, known
+from dcglearn.foundation.validation import InputError, PolarsFrame, known, listed
 from dcglearn.reading.columns import OwnNames, find, names_given, role_called
 from dcglearn.reading.contract import DOCUMENT, LISTED
 from dcglearn.reading.judgements import read_judgements
@@ -65,6 +65,8 @@ def from_long(
     # the columns of a document, and the number of its side, of which a is the first by its name
     roles = {names[0]: role for role, names in found.items()}
     unused = [role for role in found if role not in roles and role in table.frame.columns]
+    if unused:
+        warnings.warn(f"{table.name}: columns that are not used: {listed(unused)}", stacklevel=2)
     frame = table.frame.drop(unused).rename(roles)
     position = pl.col("position").cast(pl.Float64, strict=False).fill_null(-1)
     frame = frame.with_columns(text(frame["side"]), text(frame["grade"]), position)

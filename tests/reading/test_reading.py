@@ -277,7 +277,8 @@ def test_a_row_a_document():
             from_long(long.with_columns(**{name: pl.Series(x) for name, x in wrong.items()}))
 
     # a column that has the name of a role gives way to the one that is chosen
-    beside = from_long(long.with_columns(side=pl.lit("left")), columns={"side": "system"})
+    with pytest.warns(UserWarning, match="columns that are not used: side"):
+        beside = from_long(long.with_columns(side=pl.lit("left")), columns={"side": "system"})
     assert beside.select("a", "b", "system_a").rows() == [(["1", "0"], ["2", "0"], "new")]
 
 
