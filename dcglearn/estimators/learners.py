@@ -64,7 +64,7 @@ def opened(X: Any, engine: Any, *, as_is: bool, **shape: Any) -> Iterator[tuple[
     """
     log = X if engine is not None and not in_memory(X) else as_preferences(X, **shape, as_is=as_is)
     if engine is None:
-        # as often as their number changes, threads of BLAS spin for a while
+        # one limit for the whole fit: as often as it changes, threads of BLAS spin for a while
         with one_blas_thread():
             check_log(log, as_is=as_is)
             yield None, log
@@ -73,7 +73,7 @@ def opened(X: Any, engine: Any, *, as_is: bool, **shape: Any) -> Iterator[tuple[
     # over a cluster
     from dcglearn.distributed import spread
 
-    with spread(log, engine, **shape) as far:
+    with spread(log, engine, **shape) as far, one_blas_thread():
         log = log if in_memory(X) else far.pairs.thinned(SAMPLE)
         check_log(log, as_is=as_is, one_sided=far.one_sided)
         yield far, log

@@ -14,7 +14,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.evidence import fixed_population, free_population, laplace_evidence, sampled
 from dcglearn.learning.fit import FREE, LLM, NEAR_LLM, OF_LENGTH, PRIOR, Fit, Member, fit_dcg
@@ -86,21 +85,19 @@ def weighed(fit: Fit, held: Sequence[float] | None = None, n_members: int = MEMB
         fits[NEAR_LLM] = fit_dcg(fit.pairs, options)
 
     # their weights
-    with one_blas_thread():
-        log_evidence, weights = 0.0, held
-        if weights is None:
-            log_evidence, weights = _weights(fits, metrics, len(textbooks), n_members)
-        dcgs = [
-            *(x.free for x in fits.values()),
-            *(with_zero_gain(x, model.zero) for x in metrics.values()),
-        ]
-        members = [*map(Member, [*fits, *metrics], weights, dcgs)]
+    log_evidence, weights = 0.0, held
+    if weights is None:
+        log_evidence, weights = _weights(fits, metrics, len(textbooks), n_members)
+    dcgs = [
+        *(x.free for x in fits.values()),
+        *(with_zero_gain(x, model.zero) for x in metrics.values()),
+    ]
+    members = [*map(Member, [*fits, *metrics], weights, dcgs)]
 
-        # the judges that fit best with the mean
-        mean = mean_dcg(members)
-        theta = model.with_metrics(fit.theta, log_metric(mean, falling=model.falling)[None])[0]
-        points = model.points(with_best_judges(sampled(fit.function), theta))
-
+    # the judges that fit best with the mean
+    mean = mean_dcg(members)
+    theta = model.with_metrics(fit.theta, log_metric(mean, falling=model.falling)[None])[0]
+    points = model.points(with_best_judges(sampled(fit.function), theta))
     return replace(
         fit,
         dcg=replace(mean, grade_names=fit.dcg.grade_names, notes=fit.dcg.notes),
