@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner
+from dcglearn.trust import coins
 from dcglearn.trust.coins import NO_SIGNAL, tells_nothing
 from tests.makers import rated_pairs, refused
 from tests.tables import table
@@ -93,6 +94,17 @@ def test_permutations_of_one_list_are_not_told_apart_by_rounding(grouped):
             rated_pairs(lists, np.round(lists @ np.arange(7, 0, -1) / 5.0), group)
         )
     assert sum(said) >= 18
+
+
+def test_logs_of_clear_leads_need_no_draws(monkeypatch):
+    logs = [judged(seed, 200, wrong) for seed in range(6) for wrong in (0.0, 0.2, 0.5)]
+    monkeypatch.setattr(coins, "DRAWN", 0)  # against which everything tells nothing
+    clear = [not tells_nothing(log) for log in logs]
+    monkeypatch.undo()
+    monkeypatch.setattr(coins, "CERTAIN", np.inf)
+    by_draws = [not tells_nothing(log) for log in logs]
+    assert clear[::3] == [True] * 6 and clear[2::3] == [False] * 6
+    assert all(drawn for drawn, sure in zip(by_draws, clear, strict=True) if sure)
 
 
 @pytest.mark.long
