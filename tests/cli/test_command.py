@@ -107,8 +107,6 @@ WRONG = {
     "learn log.jsonl --bands many": "Invalid value for '--bands': ",
     "ask c.jsonl -n 0": "Invalid value for '-n': ",
     "ask log.jsonl -o page.html --checks 0.9": "Invalid value for '--checks': ",
-    "convert log.jsonl --colums a=b": "No such option",
-    "learn log.jsonl --somehow": "No such option",
     "lern log.jsonl": "No such command 'lern'. Did you mean 'learn'",
     "learn log.jsonl --method robus": "Invalid value for '--method': 'robus' is not one of 'dcg'",
     "learn log.csv --seed 1 --seed 2": "Invalid value: --seed is given twice, and takes one value",
@@ -121,3 +119,9 @@ def test_a_wrong_word_is_answered_in_a_line(misuse):
     for words, message in WRONG.items():
         err = misuse(f"dcglearn: {message}", *words.split())
         assert err.count("\n") == 1 and "Value error" not in err, err
+
+    # in the words of whichever typer there is
+    near = misuse("dcglearn: No such option", "convert", "log.jsonl", "--colums", "a=b")
+    assert re.search(r"--colums'?[. ].*--columns", near) and near.count("\n") == 1
+    far = misuse("dcglearn: No such option", "learn", "log.jsonl", "--somehow")
+    assert "--somehow" in far and far.count("\n") == 1
