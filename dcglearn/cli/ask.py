@@ -134,9 +134,10 @@ def ask(
         raise InputError("every pair is judged already; give more candidates or --redundancy")
 
     # of them the most telling, unless all are asked
-    if n is None:
+    if n is None and is_page:
+        n = max(PER_PAGE * pages // redundancy, 1)
+    elif n is None:
         n = PER_TABLE if model is None else len(left)
-        n = max(PER_PAGE * pages // redundancy, 1) if is_page else n
     if n < len(left) or model is None:
         n_grades = pairs.n_grades if judged is None else judged.n_grades
         left = left[most_informative(judged, pairs.lists[left], n, fit, n_grades)[1]]

@@ -59,12 +59,11 @@ class SharedNames:
     def check(self) -> None:
         """Raise InputError for a name that no table has."""
         for role, name in self.names.items():
-            if role in self.used:
-                continue
-            raise InputError(
-                f"columns={{{role!r}: {name!r}}} names no column of the judgements, and none of "
-                "the log or the runs"
-            )
+            if role not in self.used:
+                raise InputError(
+                    f"columns={{{role!r}: {name!r}}} names no column of the judgements, and none "
+                    "of the log or the runs"
+                )
 
 
 OwnNames: TypeAlias = Mapping[str, str] | str | SharedNames | None

@@ -272,8 +272,12 @@ def _refuse_slip(table: Table, n_grades: int | None) -> None:
     grades, few_levels, rare = table.frame["grade"], 10, 0.005
     top: Any = grades.max()
     is_top, problem = grades == top, ""
+
+    # above the scale
     if n_grades is not None:
         problem = off_scale(top, n_grades) if top >= n_grades else ""
+
+    # or rare and far from the next; a grade below 0 counts as 0
     elif is_top.sum() <= rare * len(grades):
         levels = grades.clip(0.0).unique().sort()
         if 1 < len(levels) <= few_levels and top - levels[-2] > 1:
