@@ -162,21 +162,25 @@ PARAMETERS = 12
 def covered(found, true):
     """Return the share of parameters covered, whether all are covered at once, and the widths.
 
-    The bands are those of the draws alone: the bands shown also hold what was learned, so they
-    cover no less. Worst and best gain and the first discount are the same in every fit.
+    The bands are those that are printed, which also hold what was learned; `drawn` is the share
+    that the draws alone cover. Worst and best gain and the first discount are the same in every
+    fit.
     """
     values = np.concatenate([true.gains, true.discounts])
-    ends = np.concatenate([found.drawn, found.simultaneous.drawn])
-    varies = ends[1] > ends[0]
+    whole, drawn = found.simultaneous, found.drawn
+    each = np.hstack([found.gain_band, found.discount_band])
+    at_once = np.hstack([whole.gain_band, whole.discount_band])
+    varies = drawn[1] > drawn[0]
     varies[[0, true.n_grades - 1, true.n_grades]] = False
 
     # one by one, and all at once
-    values, (low, high, all_low, all_high) = values[varies], ends[:, varies]
+    holds = [(ends[0] <= values) & (values <= ends[1]) for ends in (each, at_once, drawn)]
     return {
-        "covered": float(((low <= values) & (values <= high)).mean()),
-        "all_covered": int(((all_low <= values) & (values <= all_high)).all()),
-        "width": float((high - low).mean()),
-        "all_width": float((all_high - all_low).mean()),
+        "covered": float(holds[0][varies].mean()),
+        "all_covered": int(holds[1][varies].all()),
+        "drawn": float(holds[2][varies].mean()),
+        "width": float(np.ptp(each, axis=0)[varies].mean()),
+        "all_width": float(np.ptp(at_once, axis=0)[varies].mean()),
     }
 
 
