@@ -48,8 +48,6 @@ OF_METRIC: dict[str, Question] = {
     "survival": questions.survival,
     "people": questions.people,
     "next": questions.next_step,
-    "questions": questions.questions,
-    "more": questions.more,
 }
 """The questions that `audit` answers beside those, if the log tells anything."""
 
@@ -68,7 +66,6 @@ HEADINGS = {
     "survival": "What do all DCGs that the log allows agree on?",
     "people": "What would people take?",
     "next": "What to judge next",
-    "more": "What would tell more",
     "made": "How this page was made",
 }
 """Headings of parts that have another than their name."""

@@ -1,6 +1,5 @@
 """The questions of an audit in order: what a log holds, what was learned, and what to do."""
 
-import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from dcglearn.evaluation.people import People, drawn_metrics, shares_of_people
 from dcglearn.evaluation.run_values import evaluate
 from dcglearn.foundation.finding import Finding, Section, table_of
 from dcglearn.foundation.plain_text import left_out, number_of
-from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.foundation.validation import Fields
 from dcglearn.learning.fit import Fit, fit_of
 from dcglearn.learning.fit_qp import QPFit
 from dcglearn.learning.usable_pairs import REASON, one_sided_raters, usable_pairs
@@ -22,7 +21,6 @@ from dcglearn.metrics.dcg import as_curves
 from dcglearn.metrics.saved_metric import ScaleWarning
 from dcglearn.trust.band_draws import FEWEST_DRAWN
 from dcglearn.trust.coins import ASSUMED, NO_SIGNAL
-from dcglearn.trust.next_pairs import Questions, generated_lists, suggest_pairs
 from dcglearn.trust.resampling import no_more_lists
 
 NAMED = 0.05
@@ -315,53 +313,39 @@ def people(inputs: Inputs) -> People | None:
 
 
 def next_step(inputs: Inputs) -> Section:
+    """Return how many more judgements to collect, and the columns that would tell more.
+
+    Rated lists need none of these.
+    """
+    columns = {
+        "swapped": "add the column swapped, or shown_left: it tells whether judges favour a side",
+        "rater": "add the column rater: it tells who errs, and how far raters agree",
+    }
+    log = inputs.log
+    lacking = [name for name in columns if log.ratings is None and getattr(log, name) is None]
+    return Section(_how_many_more(inputs), [columns[name] for name in lacking])
+
+
+def _how_many_more(inputs: Inputs) -> str:
     """Return how many more judgements make bands half as wide.
 
     A log that tells nothing is to be checked first.
     """
     bands = inputs.bands
     if inputs.tells_nothing:
-        return Section(
+        return (
             "check first how winners, ratings and grades were read: more judgements like these "
             "would tell nothing either"
         )
     if bands is None:
-        return Section(inputs.no_bands)
+        return inputs.no_bands
 
     # four times as many make bands half as wide
     more = 3 * bands.n_units
     units = "queries" if bands.by == "query" else f"{bands.by}s"
-    return Section(
+    return (
         no_more_lists(inputs.log, bands.by, bands.n_units + more, FEWEST_DRAWN)
         or f"to halve the width of the bands, collect judgements of about {more:,} more {units}; "
         f"this log has {bands.n_units:,} to learn from (the width falls with the root of their "
         "number)"
     )
-
-
-def questions(inputs: Inputs) -> Questions | None:
-    """Return 20 pairs to ask next, of 200 lists with the log's mix of grades, if any is left."""
-    log, seed = inputs.log, inputs.random_state
-    lists, fit = generated_lists(log, 200, random_state=seed), fit_of(inputs.fit)
-    with contextlib.suppress(InputError):
-        return suggest_pairs(log, lists, 20, fit, n_grades=log.n_grades, random_state=seed)
-    return None
-
-
-def more(inputs: Inputs) -> Section:
-    """Return what would tell more."""
-    # columns, which rated lists need not have
-    log = inputs.log
-    columns = {
-        "swapped": "add the column swapped, or shown_left: it tells whether judges favour a side",
-        "rater": "add the column rater: it tells who errs, and how far raters agree",
-    }
-    asks = [
-        ask
-        for column, ask in columns.items()
-        if log.ratings is None and getattr(log, column) is None
-    ]
-    if inputs.systems is None:
-        ask = "would the leaderboard change? Give runs and judgements (--run RUN --qrels QRELS)"
-        asks.append(f"{ask} to see")
-    return Section("".join(asks[:1]), asks[1:])

@@ -194,19 +194,6 @@ def most_informative(
         return metric, *_greedy(*directions, doubt, min(n, len(pairs)))
 
 
-def generated_lists(log: Preferences, n: int, *, random_state: int = 0) -> Grades:
-    """Return n random candidate lists, shape (n, K).
-
-    Each grade is drawn from the log's grades at the same position. A list ends at its first empty
-    place.
-    """
-    lists = np.concatenate([log.preferred, log.other])
-    rows = np.random.default_rng(random_state).integers(0, len(lists), (n, log.depth))
-    drawn = lists[rows, np.arange(log.depth)]
-    ended = np.logical_or.accumulate(drawn == EMPTY, axis=1)
-    return np.where(ended, np.int8(EMPTY), drawn)
-
-
 def _candidate_pairs(candidates: Preferences | ArrayLike, random_state: int) -> Grades:
     """Return candidates, or the pairs of a log, as pairs of lists, shape (m, 2, K)."""
     if isinstance(candidates, Preferences):

@@ -13,7 +13,7 @@ from dcglearn.audits.questions import (
     disputed,
     holdings,
     how_sure,
-    more,
+    next_step,
     verdict_on,
 )
 from dcglearn.foundation.validation import UpsideDownError
@@ -54,10 +54,10 @@ def test_a_clean_log_has_nothing_that_stands_out(steep):
         "2 pairs of equal lists"
     )
     assert finding.notes == []
-    assert "add the column swapped" in said(more(steep))
-    assert "add the column rater" not in said(more(steep))
+    assert "add the column swapped" in said(next_step(steep))
+    assert "add the column rater" not in said(next_step(steep))
     bare = replace(steep, log=steep.log.changed(rater=None))
-    assert "add the column rater" in said(more(bare))
+    assert "add the column rater" in said(next_step(bare))
 
 
 def test_a_rater_who_errs_is_named():

@@ -307,15 +307,8 @@ def audited() -> dict[str, Any]:
         values |= numbers(parts[name].table, frozen)
     values.pop("curves.standard_error")
 
-    # the metric in use beside the bands, and the pairs to ask
-    values |= numbers(parts["beside"].table.drop("low", "high"), "curves")
-    asked = parts["questions"].pairs
-    pairs = {
-        "pair": [*range(1, 1 + len(asked))],
-        "first_list": asked[:, 0],
-        "second_list": asked[:, 1],
-    }
-    return values | numbers(pairs, "next")
+    # the metric in use beside the bands
+    return values | numbers(parts["beside"].table.drop("low", "high"), "curves")
 
 
 FROZEN_PARTS = {

@@ -9,7 +9,7 @@ from dcglearn import DCG, DCGLearner, Preferences, read_preferences, suggest_pai
 from dcglearn.io import encode, read_questions
 from dcglearn.simulate import ground_truth, permutations, preference_pairs
 from dcglearn.trust import next_pairs
-from dcglearn.trust.next_pairs import generated_lists, most_informative
+from dcglearn.trust.next_pairs import most_informative
 from tests.makers import PAPER_LIST, random_log, refused
 from tests.tables import table
 
@@ -163,12 +163,6 @@ def test_few_candidates_and_none():
     refused("n=0", suggest_pairs, log, [[0] * 10, [1] * 10], 0)
 
 
-def test_generated_lists_have_the_logs_grades_at_every_position():
-    log = Preferences([[2, 0]], [[1, 0]])
-    lists = generated_lists(log, 50, random_state=1)
-    assert set(lists[:, 0]) == {1, 2} and set(lists[:, 1]) == {0}
-
-
 def test_the_file_of_questions_is_read_back(tmp_path):
     path = tmp_path / "questions.jsonl"
     questions = suggest_pairs(
@@ -186,16 +180,6 @@ def test_a_pair_of_short_lists_is_not_asked_twice_and_keeps_its_empty_places():
     assert suggest_pairs(log, np.array([short, other]), 1).pairs.tolist() == [other]
     refused("nothing is left to ask", suggest_pairs, log, np.array([short, short[::-1]]), 1)
     assert suggest_pairs(None, np.array([*short, other[1]]), 3, n_grades=3).pairs.min() == -2
-
-
-def test_a_generated_list_ends_at_its_first_empty_place(tmp_path):
-    lists = np.where(np.arange(4) < np.arange(1, 5)[:, None], 1, -2)
-    generated = generated_lists(Preferences(lists, lists[::-1]), 200, random_state=0)
-    assert ((generated[:, :-1] >= 0) | (generated[:, 1:] == -2)).all()
-    suggest_pairs(None, generated, 3).save(tmp_path / "questions.jsonl")
-    assert (
-        read_questions(tmp_path / "questions.jsonl") == suggest_pairs(None, generated, 3).pairs
-    ).all()
 
 
 def test_questions_print_themselves_and_are_saved_as_a_log_or_a_page(tmp_path):
