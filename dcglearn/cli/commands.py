@@ -33,8 +33,7 @@ COMMANDS: dict[str, dict[Any, str]] = {
         "dcglearn ask candidates.jsonl --log 'verdicts-*.jsonl' -o page2.html\n"
         "dcglearn ask old.txt new.txt --qrels qrels.txt --documents docs.jsonl -o page.html\n"
         "dcglearn ask candidates.jsonl --model MODEL -o prompts.jsonl",
-        show: "dcglearn show dcg.json exponential-log2@10 --plot both.png\n"
-        "dcglearn show model.json  # is it whole, and what is in it?",
+        show: "dcglearn show dcg.json exponential-log2@10 --plot both.png",
     },
     "Evaluate with it": {
         audit: "dcglearn audit log.jsonl -o audit.html\n"

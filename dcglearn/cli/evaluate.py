@@ -284,8 +284,7 @@ def show(
     shown: Annotated[
         list[str],
         typer.Argument(
-            help="Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME; files of models.",
-            metavar="METRIC|MODEL...",
+            help="Files of metrics, names GAIN-DISCOUNT[@K] or reader:NAME.", metavar="METRIC..."
         ),
     ],
     output: Annotated[
@@ -295,42 +294,25 @@ def show(
     grades: Grades = None,
     force: Force = False,
 ) -> None:
-    """Show metrics, or models, which are checked; in .json, a list of objects.
-
-    A damaged model ends with status 2.
-    """
-    from dcglearn.rankers.model_files import is_model
-
-    models = [name for name in shown if is_model(name)]
-    metrics = [name for name in shown if name not in models]
-    if plot is not None and not metrics:
-        raise InputError("--plot draws metrics; models have no picture")
-
-    # models
-    values: list[Fields] = []
-    texts = []
-    for name in models:
-        ranker: Any = dl.load_ranker(name)
-        facts = {"kind": type(ranker).__name__, "features": ranker.n_features_in_}
-        facts["metric"] = repr(ranker.metric_)
-        values.append({"model": facts})
-        texts += ["model: whole", *(f"  {about}: {fact}" for about, fact in facts.items())]
-
-    # gains and discounts
-    dcgs, labels = resolved(metrics, metrics, n_grades=grades, usual=USUAL_GRADES)
+    """Show metrics: gains, discounts, and what they were learned from; in .json, a list of them."""
+    dcgs, labels = resolved(shown, shown, n_grades=grades, usual=USUAL_GRADES)
     by_name = dict(zip(labels, dcgs, strict=True))
-    for name, dcg in by_name.items():
-        log = None if dcg.learned_from is None else f"learned from {dcg.learned_from}"
-        about = [*dcg.notes, *filter(None, [log, dcg.judges])]
-        values.append({"name": name, **dcg.to_dict()})
-        texts.append("\n".join([name, str(dcg), *(f"- {note}" for note in about), ""]))
 
-    # in the form of the suffix, and the picture
-    as_json = output is not None and output.suffix.lower() == ".json"
-    text = json.dumps(values, indent=2) if as_json else "\n".join(texts)
+    # in the form of the suffix
+    if output is not None and output.suffix.lower() == ".json":
+        values = [{"name": name, **dcg.to_dict()} for name, dcg in by_name.items()]
+        text = json.dumps(values, indent=2)
+    else:
+        text = "\n".join(_as_text(name, dcg) for name, dcg in by_name.items())
     write_text(text, output)
-    if by_name:
-        write_figure(lambda: dl.plots.dcg_figure(by_name), plot)
+    write_figure(lambda: dl.plots.dcg_figure(by_name), plot)
+
+
+def _as_text(name: str, metric: Any) -> str:
+    """Return a metric's name, gains and discounts, and notes on it."""
+    log = None if metric.learned_from is None else f"learned from {metric.learned_from}"
+    about = [*metric.notes, *filter(None, [log, metric.judges])]
+    return "\n".join([name, str(metric), *(f"- {note}" for note in about), ""])
 
 
 def export(

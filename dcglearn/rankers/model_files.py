@@ -46,13 +46,6 @@ def checksum(fields: Fields) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
-def is_model(path: PathLike) -> bool:
-    """Return whether a path is a file of a model, whole or damaged."""
-    # Path.is_file raises OSError for a name that is too long
-    is_file = os.path.isfile(path)  # noqa: PTH113
-    return is_file and read_json_object(path).get("format") == FORMAT
-
-
 def load_ranker(path: PathLike, metric: MetricLike | None = None) -> Any:
     """Read a fitted ranker that `Ranker.save` wrote.
 
