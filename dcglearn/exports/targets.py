@@ -312,23 +312,12 @@ TARGETS = {
 }
 """Each target by its name."""
 
-FIXED = ("elasticsearch", "opensearch")
-"""Tools whose DCG has fixed gains and discounts."""
-
 
 def target_of(word: str) -> str:
     """Return a target by name, with hyphens or underscores, or raise InputError."""
     name = word.strip().lower().replace("_", "-")
     if name in TARGETS:
         return name
-
-    # tools that take no metric, and mistyped names
-    if name in FIXED:
-        raise InputError(
-            f"{name} has one DCG, 2^rating - 1 over log2(rank + 1), and takes no other gains or "
-            "discounts; write its results as a run: "
-            "dcglearn evaluate JUDGEMENTS RUN --metric dcg.json"
-        )
 
     guess = nearest(name, TARGETS)
     raise InputError(f"there is no target {word!r}; the targets are {', '.join(TARGETS)}{guess}")
@@ -370,10 +359,4 @@ def exported(
 
 def list_of_targets() -> str:
     """Return a table of the targets and what each can hold."""
-    return "\n".join(
-        [
-            *aligned([(name, target.holds) for name, target in TARGETS.items()]),
-            f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate takes their "
-            "results as a run",
-        ]
-    )
+    return "\n".join(aligned([(name, target.holds) for name, target in TARGETS.items()]))
