@@ -118,8 +118,7 @@ def audit(
     random_state : int
         Seed of everything random.
     made : mapping of str to str, optional
-        Further facts on how the page was made, such as the command and digests of files, by
-        name.
+        Further facts on how the page was made, such as the command, by name.
 
     See Also
     --------
@@ -159,7 +158,7 @@ def audit(
 
     # a row for each of these facts
     rows = [{"what": name, "value": value} for name, value in facts.items()]
-    parts["made"] = Section(same, (), rows, "Versions, seed and digests")
+    parts["made"] = Section(same, (), rows, "Versions and seed")
 
     # the usual nDCG is named as such
     about = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import shlex
@@ -34,10 +33,9 @@ from dcglearn.cli.options import (
     write_log,
 )
 from dcglearn.foundation.plain_text import left_out, number_of, one_line
-from dcglearn.foundation.sources import WRITTEN, expand_paths, read_bytes
+from dcglearn.foundation.sources import WRITTEN
 from dcglearn.foundation.validation import Fields, InputError
 from dcglearn.metrics.reading import BASELINE, ONLY_DCG, metric_or_name
-from dcglearn.metrics.textbook import is_metric_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -230,9 +228,6 @@ def audit(
     # or read the log and audit
     else:
         judged = read_log(log, ratings=ratings, columns=columns, grades=grades, as_is=as_is)
-        made = _made([*log, *run, *llm, qrels, metric if is_metric_file(metric) else None])
-
-        # what was read is said by now
         result = dl.audit(
             judged,
             metric,
@@ -241,22 +236,13 @@ def audit(
             runs=run or None,
             anonymous=anonymous,
             random_state=seed,
-            made=made,
+            made={"command": shlex.join(["dcglearn", *sys.argv[1:]])},
         )
 
     # write the page, and print the sentences
     if output is not None:
         save(result, output)
     say(str(result), err=False)
-
-
-def _made(files: list[str | None]) -> dict[str, str]:
-    """Return how a page was made: the command, and the digest of every file."""
-    made = {"command": shlex.join(["dcglearn", *sys.argv[1:]])}
-    for file in expand_paths([*filter(None, files)]):
-        if str(file) != "-":
-            made[f"{file} (SHA-256)"] = hashlib.sha256(read_bytes(file)).hexdigest()
-    return made
 
 
 def _graders_compared(

@@ -175,10 +175,9 @@ def test_what_is_contradicted_or_left_out_is_told_in_both(dcglearn, here):
         assert "eft out: 1 pair of equal lists" in text
 
 
-def test_an_audit_of_standard_input_names_no_file(dcglearn, here, monkeypatch):
+def test_standard_input_is_audited(dcglearn, here, monkeypatch):
     lines = EXAMPLE.read_bytes().splitlines(keepends=True)[:60]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"".join(lines))))
     assert dcglearn("audit", "-", "-o", "audit.json")[0] == 0
     made = json.loads((here / "audit.json").read_text())["made"]["table"]
     assert "command" in {row["what"] for row in made}
-    assert not any("SHA-256" in row["what"] for row in made)
