@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.markup import rendered
-from dcglearn.foundation.plain_text import aligned, nearest, one_line
-from dcglearn.foundation.validation import Fields, InputError
+from dcglearn.foundation.plain_text import aligned, one_line
+from dcglearn.foundation.validation import Fields, InputError, one_of
 from dcglearn.foundation.version import __version__
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
@@ -313,23 +313,14 @@ TARGETS = {
 """Each target by its name."""
 
 
-def target_of(word: str) -> str:
-    """Return a target by name, with hyphens or underscores, or raise InputError."""
-    name = word.strip().lower().replace("_", "-")
-    if name in TARGETS:
-        return name
-
-    guess = nearest(name, TARGETS)
-    raise InputError(f"there is no target {word!r}; the targets are {', '.join(TARGETS)}{guess}")
-
-
 def exported(
     dcg: MetricLike, name: str, target: str, *, lossy: bool = False, n_grades: int | None = None
 ) -> str:
     """Return the text that is written for a target; raise InputError if it cannot hold the metric.
 
     `name` is the metric's file or name, by which lines of code load it; `n_grades` are those of a
-    `dcg` that is a name. For `target` and `lossy` see `target_of` and `to_lightgbm`.
+    `dcg` that is a name. `target` is a name of `list_of_targets`, with hyphens or underscores; for
+    `lossy` see `to_lightgbm`.
 
     See Also
     --------
@@ -340,7 +331,8 @@ def exported(
     >>> print(dl.exports.exported(dl.DCG.standard(3, 5), "dcg.json", "sql")[:2])
     --
     """
-    target = target_of(target)
+    target = target.lower().replace("_", "-")
+    one_of(target, "target", TARGETS)
     dcg = carried(dcg, target, n_grades)
     made = TARGETS[target]
     if made.program is not None:

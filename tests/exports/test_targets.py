@@ -7,7 +7,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn import exports
-from dcglearn.exports.targets import TARGETS, target_of
+from dcglearn.exports.targets import TARGETS
 from dcglearn.metrics.dcg import DCG, Utility
 from dcglearn.metrics.list_utility import ListUtility
 from tests.makers import refused
@@ -18,15 +18,17 @@ SATURATION = ListUtility([0, 0.4, 1], [1, 0.5], stops=[0, 0.2, 0.9])
 
 def test_names_of_targets_and_the_nearest_of_an_unknown_one():
     for word, name in (("ir_measures", "ir-measures"), ("SQL", "sql")):
-        assert target_of(word) == name
+        made = [exports.exported(DCG.standard(3, 5), "m", one) for one in (word, name)]
+        assert made[0] == made[1]
     for word, near in (
         ("quepit", "quepid"),
         ("ir_measure", "ir-measures"),
         ("light_gbm", "lightgbm"),
     ):
-        refused(f"nearest is {near}", target_of, word)
-    refused(r"'xyz'; the targets are quepid, sql", target_of, "xyz")
-    refused("there is no target 'OpenSearch'; the targets are quepid", target_of, "OpenSearch")
+        refused(f"nearest is {near}", exports.exported, DCG.standard(3, 5), "m", word)
+    for word in ("xyz", "opensearch"):
+        given = f"target='{word}': give one of quepid, sql"
+        refused(given, exports.exported, DCG.standard(3, 5), "m", word)
 
 
 def test_ir_measures_holds_a_list_utility_too(tmp_path):
