@@ -29,7 +29,6 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
     from dcglearn.judge.pages import Asked
-    from dcglearn.learning.fit import Fit
 
 PER_PAGE, PER_TABLE = 20, 5
 """Pairs that are asked by default: on each page, and in a table."""
@@ -127,7 +126,7 @@ def ask(
         say(line)
 
     # those that too few raters have judged
-    judged, fit = _judgements(log, llm, pairs.n_grades)
+    judged, learner = _judgements(log, llm, pairs.n_grades)
     lacking = raters_lacking(pairs, judged, redundancy)
     left = np.flatnonzero(lacking)
     if not len(left):
@@ -140,7 +139,7 @@ def ask(
         n = PER_TABLE if model is None else len(left)
     if n < len(left) or model is None:
         n_grades = pairs.n_grades if judged is None else judged.n_grades
-        left = left[most_informative(judged, pairs.lists[left], n, fit, n_grades)[1]]
+        left = left[most_informative(judged, pairs.lists[left], n, learner, n_grades)[1]]
     chosen = replace(pairs, pairs=tuple(pairs.pairs[number] for number in left))
     if is_page:
         n_raters = lacking[left].tolist()
@@ -167,8 +166,8 @@ def _candidates(files: list[str], qrels: str | None, documents: Path | None) -> 
 
 def _judgements(
     log: str | None, llm: str | None, n_grades: int
-) -> tuple[dl.Preferences | None, Fit | None]:
-    """Return people's judgements, and a fit to them and an LLM judge's, where these are given.
+) -> tuple[dl.Preferences | None, dl.DCGLearner | None]:
+    """Return people's judgements, and what follows an LLM judge's as far as people agree.
 
     The judgements have at least `n_grades` grades.
     """
@@ -180,13 +179,7 @@ def _judgements(
     judged = judged.rescaled(max(judged.n_grades, n_grades))
     if llm is None:
         return judged, None
-
-    # the LLM judge's are followed as far as people agree
-    from dcglearn.learning.options import DCGOptions
-    from dcglearn.trust.fit_learner import fit_learner
-
-    verdicts = dl.read_preferences(llm, judged.n_grades, as_is=True)
-    return judged, fit_learner(judged, DCGOptions(n_grades=judged.n_grades, llm=verdicts))
+    return judged, dl.DCGLearner(n_grades=judged.n_grades, llm=llm).fit(judged)
 
 
 def _write_pages(pairs: Candidates, pages: list[list[Asked]], output: Any) -> None:
