@@ -17,7 +17,7 @@ from dcglearn.foundation.figure_style import (
     save_figure,
 )
 from dcglearn.foundation.plain_text import percent
-from dcglearn.foundation.validation import Fields, Floats, InputError, Integers
+from dcglearn.foundation.validation import Fields, InputError, Integers
 from dcglearn.metrics.reading import labelled, resolved
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dcglearn.coherence.disagreements import DisagreementMatrix
     from dcglearn.coherence.verdict import Coherence
     from dcglearn.evaluation.system_tests import SystemComparison
-    from dcglearn.learning.factoring import Factoring
     from dcglearn.metrics.dcg import DCG
     from dcglearn.trust.band_draws import Bands
 
@@ -38,9 +37,7 @@ __all__ = [
     "dcg_figure",
     "disagreement_figure",
     "forest_figure",
-    "learned_figure",
     "plot_curves",
-    "plot_weights",
     "save_figure",
     "witness_figure",
 ]  # fmt: skip
@@ -90,23 +87,6 @@ def _ticks(depth: int) -> Integers:
     return np.unique(np.linspace(1, depth, min(depth, 10)).round().astype(int))
 
 
-def plot_weights(
-    weights: Floats, axes: Axes, *, limit: float | None = None, title: str = ""
-) -> Any:
-    """Draw a heat map of utility weights, shape (K, L): first position on top, worst grade left.
-
-    The colour scale runs from -limit to limit, by default the largest weight in size; NaN is white.
-    Returns the image.
-    """
-    limit = limit or float(np.nanmax(np.abs(weights))) or 1.0
-    image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
-    axes.set_xticks(range(weights.shape[1]))
-    axes.set_yticks(range(weights.shape[0]), [str(k + 1) for k in range(weights.shape[0])])
-    axes.grid(visible=False)
-    axes.set(xlabel="grade (worst to best)", ylabel="position", title=title)
-    return image
-
-
 def dcg_figure(dcgs: Any) -> Figure:
     """Return a figure of the gains and discounts of a DCG, a learner, or a dictionary by name.
 
@@ -118,24 +98,6 @@ def dcg_figure(dcgs: Any) -> Figure:
         plot_curves(dcgs, left, right)
         if len(left.lines) > 1:
             left.legend()
-    return figure
-
-
-def learned_figure(factoring: Factoring, others: Mapping[str, Any] | None = None) -> Figure:
-    """Return a figure of a factored utility: curves beside other metrics, W, its rank-one part."""
-    with printed(7.0, 5.6) as figure:
-        (gains, discounts), (whole, part) = figure.subplots(2, 2)
-
-        # gains and discounts
-        plot_curves({"learned": factoring, **(others or {})}, gains, discounts)
-        gains.legend()
-
-        # the utility, and its rank-one part
-        limit = float(np.nanmax(np.abs(factoring.visible_weights)))
-        plot_weights(factoring.visible_weights, whole, limit=limit, title="learned utility W")
-        share = f"gains × discounts ({factoring.explained:.0%} of W)"
-        image = plot_weights(factoring.rank_one, part, limit=limit, title=share)
-        figure.colorbar(image, ax=[whole, part], label="worth of the grade at the position")
     return figure
 
 

@@ -8,8 +8,7 @@ import dcglearn as dl
 from dcglearn import plots
 from dcglearn.estimators.learners import DCGLearner, UtilityLearner
 from dcglearn.metrics.dcg import DCG
-from dcglearn.plots import dcg_figure, learned_figure, plot_curves, plot_weights, save_figure
-from dcglearn.reading.preferences import Preferences
+from dcglearn.plots import dcg_figure, plot_curves, save_figure
 from tests.makers import TRUTH, random_log, refused
 
 
@@ -71,28 +70,13 @@ def test_a_figure_shows_itself_in_a_notebook_and_names_are_those_of_plots():
     assert all(hasattr(plots, name) for name in dir(plots))
 
 
-def test_weights_keep_the_sign_apart():
-    image = plot_weights(np.array([[-1.0, 2.0]]), axes())
-    assert image.get_clim() == (-2, 2)
-    assert plot_weights(np.zeros((1, 2)), axes()).get_clim() == (-1, 1)
-
-
-def test_learned_figure_leaves_grades_that_never_occur_white():
-    rng = np.random.default_rng(0)
-    log = Preferences(*rng.choice([0, 2], (2, 200, 4)), n_grades=4)
-    figure = learned_figure(UtilityLearner().fit(log).factor())
-    shown = figure.axes[2].images[0].get_array()
-    np.testing.assert_array_equal(np.ma.getmaskarray(shown).all(axis=0), [False, True, False, True])
-
-
 @pytest.mark.parametrize(
     ("suffix", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")]
 )
 def test_files_are_pictures(tmp_path, suffix, magic):
     path = tmp_path / f"learned.{suffix}"
-    figure = learned_figure(
-        UtilityLearner().fit(random_log(50)).factor(), {"classic": DCG.standard(5, 10)}
-    )
+    factored = UtilityLearner().fit(random_log(50)).factor()
+    figure = dcg_figure({"learned": factored, "classic": DCG.standard(5, 10)})
     save_figure(figure, path)
     assert path.read_bytes().startswith(magic)
     refused("give .png, .pdf, .svg", save_figure, figure, tmp_path / "learned.jpeg")

@@ -178,8 +178,6 @@ def _drawn(inputs: Inputs) -> Figure:
     """Return the picture of what was learned, beside the usual DCG and an LLM judge's."""
     log = inputs.log
     others = {f"{BASELINE}@{log.depth}": dl.DCG.standard(log.n_grades, log.depth)}
-    if inputs.factoring is not None:
-        return dl.plots.learned_figure(inputs.factoring, others)
     if inputs.llm is not None:
         others["LLM judge"] = inputs.llm.machine
     return dl.plots.banded_figure(inputs.dcg, others, inputs.bands)

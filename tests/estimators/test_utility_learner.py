@@ -207,6 +207,15 @@ def test_warm_starts_along_the_path_change_nothing():
 class TestFactoring:
     """Gains and discounts of utilities that are known."""
 
+    def test_the_factored_weights_and_their_nearest_product_are_told_beside(self):
+        lists = np.random.default_rng(0).choice([0, 2], (2, 200, 4))
+        found = UtilityLearner().fit(Preferences(*lists, n_grades=4)).factor()
+        seen = found.visible_weights[:, [0, 2]]
+        assert np.isnan(found.visible_weights[:, [1, 3]]).all()
+        assert np.linalg.matrix_rank(found.rank_one[:, [0, 2]], 1e-9) == 1
+        share = (found.rank_one[:, [0, 2]] ** 2).sum() / (seen**2).sum()
+        assert share == pytest.approx(found.explained)
+
     def test_a_rank_one_utility_comes_back_exactly(self):
         for kind in ("free", "unknown"):
             factoring = factor(TRUTH.utility, random_log(600, kind).visible())
