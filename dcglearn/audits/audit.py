@@ -93,7 +93,7 @@ def audit(
     runs: RunsLike | None = None,
     anonymous: bool = False,
     random_state: int = 0,
-    made: Mapping[str, str] | None = None,
+    command: str = "",
 ) -> Report:
     """Audit a metric: how well it follows users, where it errs, how sure that is, what to do next.
 
@@ -117,8 +117,8 @@ def audit(
         Replace the names of raters and queries by numbers; names of documents are never shown.
     random_state : int
         Seed of everything random.
-    made : mapping of str to str, optional
-        Further facts on how the page was made, such as the command, by name.
+    command : str
+        The command that makes the page, which is named on it.
 
     See Also
     --------
@@ -145,20 +145,12 @@ def audit(
     parts = answers(inputs, {"verdict": questions.verdict_on, **OF_FIT, **later})
 
     # how the page was made
-    facts = {
-        **(made or {}),
-        "dcglearn": __version__,
-        "Python": platform.python_version(),
-        "seed": str(random_state),
-        "date": str(date.today()),
-    }
-    same = (
-        "on the same day, the same command with the same versions and files writes the same bytes"
+    by = f"`{command}`, " if command else ""
+    parts["made"] = Section(
+        f"made by {by}dcglearn {__version__}, Python {platform.python_version()} and the seed "
+        f"{random_state} on {date.today()}; on the same day, the same command with the same "
+        "versions and files writes the same bytes"
     )
-
-    # a row for each of these facts
-    rows = [{"what": name, "value": value} for name, value in facts.items()]
-    parts["made"] = Section(same, (), rows, "Versions and seed")
 
     # the usual nDCG is named as such
     about = ""

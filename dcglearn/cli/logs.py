@@ -234,7 +234,7 @@ def audit(
             runs=run or None,
             anonymous=anonymous,
             random_state=seed,
-            made={"command": shlex.join(["dcglearn", *sys.argv[1:]])},
+            command=shlex.join(["dcglearn", *sys.argv[1:]]),
         )
 
     # write the page, and print the sentences

@@ -25,7 +25,7 @@ RUNS = {
     NASTY: {q: {"d1": 2.0, NASTY: 1.0} for q in JUDGED},
     "other": {q: {NASTY: 2.0, "d2": 1.0} for q in JUDGED},
 }
-SETTINGS = {"runs": RUNS, "judgements": JUDGED, "made": {"command": NASTY}}
+SETTINGS = {"runs": RUNS, "judgements": JUDGED, "command": NASTY}
 
 
 class Page(HTMLParser):
@@ -114,7 +114,7 @@ def test_an_audit_is_plain_values_and_shows_itself(made):
         "made",
     ]
     assert values["verdict"]["verdict"] == "judge more"
-    assert {"what": "seed", "value": "0"} in values["made"]["table"]
+    assert "and the seed 0 on 20" in values["made"]["sentence"]
     assert str(made).startswith("Audit of exponential-log2@4 (the usual nDCG: gains 2^grade - 1")
     assert "\n  log: 60 pairs, 2 raters, 2 queries; 4 positions, 4 grades: " in str(made)
     assert Page(made._repr_html_()).open == []

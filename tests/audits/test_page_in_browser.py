@@ -39,7 +39,7 @@ def made(tmp_path_factory):
     log = read_preferences(ROOT / "examples" / "side_by_side.jsonl")
     settings = {"runs": runs, "judgements": judgements}
     months = np.array([f"2026-{1 + i // 100:02}-15" for i in range(len(log))])
-    audit(log.changed(time=months), **settings, made={"command": "dcglearn audit"}).save(
+    audit(log.changed(time=months), **settings, command="dcglearn audit").save(
         folder / "example.html"
     )
     qrels = {f"{SMUGGLED}{i}": {f"{SMUGGLED}{g}": g for g in range(3)} for i in range(4)}
@@ -53,7 +53,7 @@ def made(tmp_path_factory):
         name: np.array([f"{SMUGGLED} {name} {i % 2}" for i in range(60)])
         for name in ("rater", "query", "time")
     }
-    audit(judged(60, **labels), judgements=qrels, runs=named, made={SMUGGLED: SMUGGLED}).save(
+    audit(judged(60, **labels), judgements=qrels, runs=named, command=SMUGGLED).save(
         folder / "smuggled.html"
     )
     return folder

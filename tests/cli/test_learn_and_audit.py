@@ -179,5 +179,5 @@ def test_standard_input_is_audited(dcglearn, here, monkeypatch):
     lines = EXAMPLE.read_bytes().splitlines(keepends=True)[:60]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"".join(lines))))
     assert dcglearn("audit", "-", "-o", "audit.json")[0] == 0
-    made = json.loads((here / "audit.json").read_text())["made"]["table"]
-    assert "command" in {row["what"] for row in made}
+    made = json.loads((here / "audit.json").read_text())["made"]["sentence"]
+    assert made.startswith("made by `dcglearn audit - -o audit.json`, dcglearn ")
