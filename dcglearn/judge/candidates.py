@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import EMPTY, Counts, Fields, Grades, InputError, errors_in
@@ -21,19 +22,23 @@ from dcglearn.reading.run_lists import with_runs
 from dcglearn.reading.runs import RunsLike, read_runs
 from dcglearn.reading.shapes import with_grades
 from dcglearn.reading.tables import table_of
+from dcglearn.reading.texts import text
 
-TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000}
-"""The fields of an item that are shown, and the most characters of each."""
+NAMES = ("docno", "doc_id", "docid", "document", "_id", "id")
+"""The keys of a document's name."""
 
-DOCUMENT = {
-    "name": ("docno", "doc_id", "docid", "document", "_id", "id"),
-    "title": ("title", "headline", "name"),
-    "snippet": ("snippet", "text", "body", "abstract", "contents"),
-    "url": ("url",),
+SHOWN = {
+    **dict.fromkeys(("title", "headline", "name"), ("title", 500)),
+    "snippet": ("snippet", 2000),
+    **dict.fromkeys(("text", "body", "abstract", "contents"), ("snippet", 300)),
+    "url": ("url", 2000),
 }
-"""The keys of a document in a collection, by what they hold."""
+"""The keys of a document that are shown, with the field of an item that each fills, unless one
+before it does, and the most characters of it."""
 
-WEB_ADDRESS = re.compile(r"https?://([^\s/?#@]*@)?[a-z0-9.-]+(:\d{1,5})?([/?#].*)?", re.I | re.A)
+WEB_ADDRESS = re.compile(
+    r"(?=.{,2000}\Z)https?://([^\s/?#@]*@)?[a-z0-9.-]+(:\d{1,5})?([/?#].*)?", re.I | re.A
+)
 """An address of the web: a user if any, a host, a port if any, and what follows."""
 
 Item = dict[str, str]
@@ -191,9 +196,9 @@ def read_candidates(source: Any, documents: Any = None, **options: Any) -> Candi
 
             # its words
             query = str(row.get("query", ""))
-            text = _text(row.get("text") or queries.get(query), "query_text", TEXT_LIMITS["title"])
-            intent = _text(row.get("intent"), "intent", TEXT_LIMITS["snippet"])
-            pairs.append(Pair(query, a, b, items_a, items_b, intent, text))
+            asked = shortened(row.get("text") or queries.get(query, ""), 500)
+            intent = shortened(row.get("intent", ""), 2000)
+            pairs.append(Pair(query, a, b, items_a, items_b, intent, asked))
 
     candidates = distinct(pairs, read.scale.n_grades)
     dropped = candidates.dropped | lacking
@@ -214,7 +219,7 @@ def _names(values: Fields) -> set[str]:
 def _items(row: Fields, side: str, named: Mapping[str, Item] | None) -> tuple[Item, ...] | None:
     """Return the items of a row's list by position, or None; raise InputError if wrong.
 
-    They are JSON, with the fields of `TEXT_LIMITS`, or names of documents. The places at the end
+    They are JSON, with the keys of `SHOWN`, or names of documents. The places at the end
     that hold no result need none.
     """
     # objects, or the documents of these names
@@ -236,7 +241,7 @@ def _items(row: Fields, side: str, named: Mapping[str, Item] | None) -> tuple[It
             "give one a grade, {} where unknown"
         )
     items = [*items, *[None] * n_empty]
-    return tuple(_item(item, f"{role}[{position}]") for position, item in enumerate(items))
+    return tuple(item_of(item, f"{role}[{position}]") for position, item in enumerate(items))
 
 
 def plain_json(cell: str | None) -> Any:
@@ -247,45 +252,34 @@ def plain_json(cell: str | None) -> Any:
     return cell
 
 
-def _item(item: Any, role: str) -> Item:
-    if item is None:
-        return {}
-    if isinstance(item, str):
-        item = {"title": item}
-    if not isinstance(item, dict):
-        raise InputError(f"{role} is {item!r}, not an object with title, snippet, url")
-    texts = {
-        name: _text(item.get(name), f"{role}.{name}", most) for name, most in TEXT_LIMITS.items()
-    }
-    return _shown(texts)
+def item_of(document: Any, place: str) -> Item:
+    """Return the fields of a document that are shown, of long texts the beginning.
 
-
-def _text(value: Any, role: str, most: int) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise InputError(f"{role} is {value!r}; use text")
-    if len(value) > most:
-        raise InputError(
-            f"{role} has {len(value)} characters; at most {most} are shown: shorten it"
-        )
-
-    # half a surrogate pair is no text
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{role} is {value!r}; use plain text") from error
-    return value
-
-
-def _shown(texts: Item) -> Item:
-    """Return the texts of an item that there are, its address only if it is one of the web.
-
-    A page may link to it, so plain http and https are.
+    A document is an object with keys of `SHOWN`, or its title. A page may link to its address, so
+    only one of the web is shown.
     """
-    if not WEB_ADDRESS.fullmatch(texts.get("url", "")):
-        texts["url"] = ""
-    return {name: text for name, text in texts.items() if text}
+    if document is None or isinstance(document, str):
+        document = {"title": document}
+    if not isinstance(document, dict):
+        raise InputError(f"{place} is {document!r}, not an object with title, snippet, url")
+
+    # of several keys of a field the first counts
+    item: Item = {}
+    for key, (part, most) in SHOWN.items():
+        value = document.get(key)
+        if value in (None, "") or part in item:
+            continue
+        if not isinstance(value, str):
+            raise InputError(f"{place}.{key} is {value!r}; use text")
+        if part != "url" or WEB_ADDRESS.fullmatch(value):
+            item[part] = shortened(value, most)
+    return item
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text in one line, at most so many characters of it; half a character is a "?"."""
+    line = " ".join(text.encode(errors="replace").decode().split())
+    return line if len(line) <= most else f"{line[: most - 4].rsplit(' ', 1)[0]} ..."
 
 
 def candidates_from_runs(
@@ -330,36 +324,19 @@ def texts_of(documents: Any, wanted: Collection[str]) -> tuple[dict[str, Item], 
     `documents` is a table of both, as `candidates_from_runs` takes it.
     """
     items: dict[str, Item] = {}
-    texts: dict[str, str] = {}
+    queries: dict[str, str] = {}
     table = table_of(documents)
-    for number, row in enumerate(table.frame.iter_rows(named=True)):
-        names = (row[key] for key in DOCUMENT["name"] if row.get(key) is not None)
-        name, query = next(names, None), row.get("query")
-        if name is not None:
-            if str(name) in wanted:
-                items[str(name)] = _item_of(row, str(name))
-        elif query is not None:
-            texts[str(query)] = _item_of(row, "").get("snippet", "")
-
-        # neither a document nor a query
-        else:
+    frame = pl.DataFrame([text(column) for column in table.frame])
+    for number, row in enumerate(frame.iter_rows(named=True)):
+        name = next((row[key] for key in NAMES if row.get(key)), "")
+        query = row.get("query")
+        if name in wanted:
+            items[name] = {"title": name} | item_of(row, name)
+        elif query and not name:
+            queries[query] = item_of(row, query).get("snippet", "")
+        elif not name:
             raise InputError(
-                f"{table.place(number)}: names no document; give "
-                f"{', '.join(DOCUMENT['name'][:3])}, or query and text"
+                f"{table.place(number)}: names no document; give {', '.join(NAMES[:3])}, or query "
+                "and text"
             )
-    return items, texts
-
-
-def _item_of(document: Fields, name: str) -> Item:
-    """Return the fields of a document that are shown, of long texts the first 300 characters."""
-    texts = {}
-    for part, most in TEXT_LIMITS.items():
-        text = next((str(document[key]) for key in DOCUMENT[part] if document.get(key)), "")
-        text = " ".join(text.split())
-        if part == "title":
-            text = text[:most] or name
-        if part == "snippet" and len(text) > 300:
-            text = text[:297].rsplit(" ", 1)[0] + " ..."
-        if len(text) <= most:
-            texts[part] = text
-    return _shown(texts)
+    return items, queries

@@ -14,7 +14,7 @@ from typing import Any
 from dcglearn.foundation.files import write_whole
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Item, plain_json
+from dcglearn.judge.candidates import Candidates, Item, plain_json
 from dcglearn.reading.columns import find
 from dcglearn.reading.contract import JUDGEMENT, Role
 from dcglearn.reading.tables import table_of
@@ -102,8 +102,7 @@ def _as_text(items: Sequence[Item]) -> str:
     filled = [n for n, item in enumerate(items, 1) if item]
     lines = []
     for n, item in enumerate(items[: max(filled, default=0)], 1):
-        texts = [item[name] for name in TEXT_LIMITS if name in item]
-        lines.append(f"{n}. " + ("\n   ".join(texts) or "(no result)"))
+        lines.append(f"{n}. " + ("\n   ".join(item.values()) or "(no result)"))
     return "\n".join(lines) or "(no results)"
 
 

@@ -76,13 +76,44 @@ def test_the_example_is_what_its_program_prints(capsys):
         ({"items_a": "x"}, "not a list of objects"),
         ({"items_a": [1, 2]}, r"items_a\[0\] is 1, not an object"),
         ({"items_a": [{"title": 3}, {}]}, r"items_a\[0\].title is 3; use text"),
-        ({"items_a": [{"title": "x" * 501}, {}]}, "at most 500 are shown"),
+        ({"items_a": [{"text": {"of": 3}}, {}]}, r"items_a\[0\].text is {'of': 3}; use text"),
         ({"query": "x" * 201}, "more than 200"),
-        ({"query_text": "x" * 501}, "query_text has 501 characters; at most 500 are shown"),
     ],
 )
 def test_bad_candidates_are_named(tmp_path, change, words):
     refused(words, read_candidates, written(tmp_path, LINE, {**LINE, **change}))
+
+
+WORDS = "word " * 1000
+LONG = {"title": f"{WORDS[:495]}...", "snippet": f"{WORDS[:1995]}..."}
+
+
+def test_items_and_documents_are_read_alike_and_long_texts_shortened(tmp_path):
+    texts = [
+        {"docno": "d1", "title": WORDS, "snippet": WORDS, "url": f"https://example.org/{WORDS}"},
+        {"docno": "d2", "headline": "Two\n lines", "text": WORDS, "url": "https://example.org"},
+        {"docno": "d3", "title": "", "name": "Three", "snippet": "", "body": " short\u00a0text "},
+    ]
+    names = [text["docno"] for text in texts]
+    line = {"query": "q", "query_text": WORDS, "intent": WORDS, "a": [2, 1, 0], "b": [0, 1, 2]}
+    lines = [
+        {**line, "items_a": texts, "items_b": texts[::-1]},
+        {**line, "docs_a": names, "docs_b": names[::-1]},
+    ]
+    given = read_candidates(written(tmp_path, lines[0]))
+    named = read_candidates(written(tmp_path, lines[1]), documents=pl.DataFrame(texts))
+    assert given.pairs == named.pairs
+    (pair,) = given.pairs
+    short = {"title": "Two lines", "snippet": f"{WORDS[:295]}...", "url": "https://example.org"}
+    assert pair.items_a == (LONG, short, {"title": "Three", "snippet": "short text"})
+    assert (pair.text, pair.intent) == (LONG["title"], LONG["snippet"])
+
+    # half a character is none, and words without blanks are cut, too
+    cell = '"[{""title"": ""\\ud800 x""}, {""snippet"": ""%s""}]"' % ("\u7bc7" * 3000)
+    csv = tmp_path / "pairs.csv"
+    csv.write_text(f"a,b,items_a,items_b\n3 0,1 1,{cell},{cell}\n", encoding="utf-8")
+    (pair,) = read_candidates(csv).pairs
+    assert pair.items_a == ({"title": "? x"}, {"snippet": "\u7bc7" * 1996 + " ..."})
 
 
 def test_only_web_addresses_are_shown(tmp_path, trec):
