@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,8 @@ import numpy as np
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import Fields, InputError, Integers
-from dcglearn.judge.candidates import Candidates, Item, Pair, known_pairs, pair_key
+from dcglearn.foundation.validation import InputError, Integers
+from dcglearn.judge.candidates import Candidates, Pair, known_pairs, pair_key
 from dcglearn.reading.preferences import Preferences
 
 KINDS = {None: "pairs", "practice": "pairs of practice", "check": "checks of attention"}
@@ -132,7 +132,12 @@ def page_of(candidates: Candidates, asked: Sequence[Asked], name: str) -> bytes:
 
     `name` is part of the names of the files that raters hand over.
     """
-    data = _data(candidates, asked, name)
+    pairs = [
+        {**asdict(one.pair), "pair": one.pair.key, "left": one.left, "known": one.known}
+        for one in asked
+    ]
+    scale = {"n_grades": candidates.n_grades, "scale": candidates.grade_names}
+    data = {"name": name, **scale, "pairs": pairs}
     digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
     held = json.dumps({"study": digest, **data}, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -150,31 +155,3 @@ def page_of(candidates: Candidates, asked: Sequence[Asked], name: str) -> bytes:
 
 def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def _data(candidates: Candidates, asked: Sequence[Asked], name: str) -> Fields:
-    """Return what the page needs; an item that several lists hold is there once."""
-    numbers: dict[str, int] = {}
-
-    def numbered(items: Sequence[Item] | None) -> list[int] | None:
-        if items is None:
-            return None
-        return [numbers.setdefault(json.dumps(item), len(numbers)) for item in items]
-
-    # pairs with numbers for items
-    pairs = []
-    for one in asked:
-        pair = one.pair
-        of_pair = {key: getattr(pair, key) for key in ("query", "text", "intent", "a", "b")}
-        items = {key: numbered(getattr(pair, key)) for key in ("items_a", "items_b")}
-        own = {"pair": pair.key, "left": one.left, "known": one.known}
-        pairs.append({**own, **of_pair, **items})
-
-    # items, and the scale
-    return {
-        "name": name,
-        "n_grades": candidates.n_grades,
-        "scale": candidates.grade_names,
-        "items": [json.loads(item) for item in numbers],
-        "pairs": pairs,
-    }

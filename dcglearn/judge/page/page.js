@@ -151,7 +151,7 @@ function refresh() {
 
 function fill(list, pair, side) {
   const items = pair[`items_${side}`];
-  list.replaceChildren(...(items ? items.map((number) => item(data.items[number])) : pair[side].map(graded)));
+  list.replaceChildren(...(items ? items.map(item) : pair[side].map(graded)));
 }
 
 function item(content) {
@@ -264,12 +264,11 @@ function onKey(event) {
 // The file that is handed over: native lines of a log.
 
 function line(answer, name) {
-  const { query, a, b, known, ...pair } = pairs.get(answer.pair);
-  const items = (numbers) => numbers && numbers.map((number) => data.items[number]);
+  const { query, a, b, items_a, items_b, known } = pairs.get(answer.pair);
   const winner = WINNERS[answer.choice](answer.shown_left), counts = !known;
   const check = known ? `${known} ${winner === "a" ? "right" : "wrong"}` : null;
   const fields = {
-    id: answer.id, query: query || null, a, b, items_a: items(pair.items_a), items_b: items(pair.items_b),
+    id: answer.id, query: query || null, a, b, items_a, items_b,
     winner: counts ? winner : "open", tie: counts && winner === "tie" ? answer.choice : null,
     shown_left: answer.shown_left, rater: name, time: answer.time, seconds: answer.seconds ?? null,
     note: answer.note || null, supersedes: answer.supersedes ?? null, check, scale: data.scale,
