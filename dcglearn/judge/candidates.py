@@ -59,18 +59,11 @@ class Pair:
     @cached_property
     def key(self) -> str:
         """Digest of the query and the two lists, in either order."""
-        return pair_key(self.query, self.a, self.b, self.items_a, self.items_b)
-
-
-def pair_key(
-    query: str, a: Sequence[int], b: Sequence[int], items_a: Any = None, items_b: Any = None
-) -> str:
-    """Return a digest of a query and two lists that does not depend on the order of the lists."""
-    sides = sorted(
-        json.dumps([list(grades), items], sort_keys=True)
-        for grades, items in ((a, items_a), (b, items_b))
-    )
-    return hashlib.sha256(json.dumps([query, sides]).encode()).hexdigest()[:20]
+        sides = sorted(
+            json.dumps([grades, items], sort_keys=True)
+            for grades, items in ((self.a, self.items_a), (self.b, self.items_b))
+        )
+        return hashlib.sha256(json.dumps([self.query, sides]).encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,8 +13,8 @@ import numpy as np
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.markup import rendered
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, Integers
-from dcglearn.judge.candidates import Candidates, Pair, known_pairs, pair_key
+from dcglearn.foundation.validation import Fields, InputError, Integers
+from dcglearn.judge.candidates import Candidates, Pair, known_pairs
 from dcglearn.reading.preferences import Preferences
 
 KINDS = {None: "pairs", "practice": "pairs of practice", "check": "checks of attention"}
@@ -48,17 +48,20 @@ def raters_lacking(
     A pair is judged where the log has its two lists, in either order, for its query. Judgements
     without a rater count as those of one.
     """
-    # who judged each pair
-    raters: dict[str, set[str]] = defaultdict(set)
     rows = [] if log is None else log.to_polars().to_dicts()
-    for row in rows:
-        key = pair_key(row.get("query", ""), row["a"], row["b"])
-        raters[key].add(row.get("rater", ""))
+    with_query = any("query" in row for row in rows)
 
     # queries tell pairs apart where the log has them
-    with_query = bool(rows) and "query" in rows[0]
-    keys = (pair_key(p.query if with_query else "", p.a, p.b) for p in candidates.pairs)
-    return np.array([max(redundancy - len(raters[key]), 0) for key in keys], dtype=np.intp)
+    def asked(row: Fields) -> Hashable:
+        lists = frozenset((tuple(row["a"]), tuple(row["b"])))
+        return (row["query"], lists) if with_query else lists
+
+    # who judged each pair
+    raters: dict[Hashable, set[str]] = defaultdict(set)
+    for row in rows:
+        raters[asked(row)].add(row.get("rater", ""))
+    lacking = [max(redundancy - len(raters[asked(row)]), 0) for row in candidates.open_rows]
+    return np.array(lacking, dtype=np.intp)
 
 
 def dealt(n_raters: Sequence[int], n_pages: int, random: np.random.Generator) -> list[list[int]]:
