@@ -11,6 +11,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import polars as pl
+
 from dcglearn.foundation.files import write_whole
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Fields, InputError
@@ -35,6 +37,12 @@ REPLY = {
 
 NAMES = {*JUDGEMENT["winner"].names.split(), "answer"}
 """Keys of a verdict in JSON."""
+
+TEXT_STEPS = "response result body message choices candidates output content parts text"
+"""Keys that lead to the text in the objects of providers."""
+
+ERROR_STEPS = "error response result body"
+"""Keys that lead to the error in the objects of providers."""
 
 _KEY = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:\s*')
 """A key of an object in JSON, up to its value."""
@@ -178,23 +186,55 @@ def _replies(path: Any) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield of each reply its place, the id of its prompt, its text, its model, and why none is."""
     table = table_of(path)
     columns = find(table.frame.columns, REPLY)
-    values = {role: text(table.frame[names[0]]).to_list() for role, names in columns.items()}
-    if not values.keys() & {"answer", "response", "error"}:
+    texts = {role: text(table.frame[names[0]]) for role, names in columns.items()}
+    if not texts.keys() & {"answer", "response", "error"}:
         raise InputError(f"{path}: no 'answer' beside custom_id, nor a provider's 'response'")
 
     # a column that there is not is empty
-    for row in range(table.frame.height):
-        cells = {role: values[role][row] if role in values else "" for role in REPLY}
-        reply = cells["response"] or cells["answer"]
-        answer = plain_json(reply)
+    for number, row in enumerate(pl.DataFrame(texts).iter_rows(named=True)):
+        cells = dict.fromkeys(REPLY, "") | row
+        said = cells["response"] or cells["answer"]
+        answer = plain_json(said)
 
-        # the text within a provider's object, or the model's own JSON
-        said = _leaf(answer, "text", "content")
-        if isinstance(answer, Mapping) and NAMES & answer.keys():
-            said = reply
-        error = {"error": plain_json(cells["error"]), "result": answer}
-        model = cells["model"] or _leaf(answer, "model", "modelVersion")
-        yield table.place(row), cells["custom_id"], said, model, "" if said else _cause(error)
+        # the text within a provider's object, unless it is the model's own JSON
+        objects = [*_objects(answer, TEXT_STEPS)]
+        if not (isinstance(answer, dict) and NAMES & answer.keys()):
+            said = _first(objects, "text")
+        model = cells["model"] or _first(objects, "model modelVersion")
+        cause = "" if said else _cause({"error": plain_json(cells["error"]), "result": answer})
+        yield table.place(number), cells["custom_id"], said, model, cause
+
+
+def _objects(value: Any, steps: str) -> Iterator[Fields]:
+    """Yield a provider's object and those that the keys in `steps` lead to, without thoughts.
+
+    A text counts as an object that holds it under "text".
+    """
+    if isinstance(value, str):
+        yield {"text": value}
+    elif isinstance(value, list):
+        for part in value:
+            yield from _objects(part, steps)
+    elif isinstance(value, dict) and not value.get("thought"):
+        yield value
+        for step in steps.split():
+            yield from _objects(value.get(step), steps)
+
+
+def _first(objects: Sequence[Fields], names: str) -> str:
+    """Return the first text that the objects have under one of the names; "" if there is none."""
+    values = (one.get(name) for one in objects for name in names.split())
+    return next((value for value in values if value and isinstance(value, str)), "")
+
+
+def _cause(reply: Fields) -> str:
+    """Return the code and message of the innermost error in a reply; "" if there is none."""
+    cause = ""
+    for one in _objects(reply, ERROR_STEPS):
+        parts = [one.get(name) for name in ("code", "type", "message", "text")]
+        said = [str(part) for part in parts if isinstance(part, str | int) and part != "succeeded"]
+        cause = ": ".join(filter(None, said)) or cause
+    return cause
 
 
 def verdict_of(text: str, meanings: Mapping[str, str]) -> str | None:
@@ -218,72 +258,40 @@ def verdict_of(text: str, meanings: Mapping[str, str]) -> str | None:
 
 
 def _named(text: str) -> set[str]:
-    """Return the plain values that objects of JSON in a text have under their own `NAMES`."""
-    named = set()
-    start = text.find("{")
-    while start >= 0:
-        members, end = _members(text, start)
-        named |= {_plain(value) for key, value in members if key.lower() in NAMES}
-        start = text.find("{", end)
-    return named
+    """Return the plain values that objects of JSON in a text have under their own `NAMES`.
 
-
-def _members(text: str, start: int) -> tuple[list[tuple[str, Any]], int]:
-    """Return the keys and values of an object that begins at `start`, and where it ends.
-
-    Of one that is cut off or damaged they are those before the damage, and it ends with the text:
-    what follows may be inside of it. Braces without a key end at once.
+    Of an object that is cut off or damaged they are those before the damage, and the text ends
+    with it: what follows may be inside of it.
     """
-    members: list[tuple[str, Any]] = []
-    end = start + 1
-    while key := _KEY.match(text, end):
-        try:
-            value, end = _DECODER.raw_decode(text, key.end())
-        except (ValueError, RecursionError):
-            return members, len(text)
+    named: set[str] = set()
+    end = 0
+    while (start := text.find("{", end)) >= 0:
+        end = start + 1
+        while key := _KEY.match(text, end):
+            try:
+                value, end = _DECODER.raw_decode(text, key.end())
+            except (ValueError, RecursionError):
+                return named
 
-        # what is cut off after its last quote is whole; a number may lack digits
-        after = _AFTER.match(text, end)
-        if after or (isinstance(value, str) and not text[end:].strip()):
-            members.append((key[1], value))
-        if after is None:
-            return members, len(text)
-        end = after.end()
-        if after[0].endswith("}"):
-            return members, end
-    return members, len(text) if members else start + 1
+            # what is cut off after its last quote is whole; a number may lack digits
+            after = _AFTER.match(text, end)
+            is_whole = after or (isinstance(value, str) and not text[end:].strip())
+            if is_whole and key[1].lower() in NAMES:
+                named.add(_plain(value))
+            if after is None:
+                return named
+            end = after.end()
+            if after[0].endswith("}"):
+                break
+
+        # braces without a key are no object
+        else:
+            if end > start + 1:
+                return named
+    return named
 
 
 def _plain(value: Any) -> str:
     """Return a text in lower case without marks of Markdown, and without "list" before a name."""
     bare = re.sub(r"[*_`\"'\[\]#>]", "", str(value)).strip().lower()
     return re.sub(r"^list (?=\w$)", "", bare)
-
-
-def _cause(value: Any) -> str:
-    """Return the code and message of an error in a provider's object; "" if there is none."""
-    if not isinstance(value, Mapping):
-        return value if isinstance(value, str) else ""
-
-    # the innermost error, or what holds it
-    for step in ("error", "response", "result", "body"):
-        if value.get(step) and (cause := _cause(value[step])):
-            return cause
-    parts = [value.get(name) for name in ("code", "type", "message")]
-    said = [str(part) for part in parts if isinstance(part, str | int) and part != "succeeded"]
-    return ": ".join(filter(None, said))
-
-
-def _leaf(value: Any, *names: str) -> str:
-    """Return the first text under one of the names in a provider's object; "" for thoughts."""
-    if isinstance(value, Mapping):
-        own = next((value[name] for name in names if isinstance(value.get(name), str)), "")
-        if own or value.get("thought"):
-            return "" if value.get("thought") else own
-
-        # keys that lead to the text in the objects of providers
-        steps = "response result body message choices candidates output content parts text"
-        value = [value.get(step) for step in steps.split()]
-    if isinstance(value, list):
-        return next((text for part in value if (text := _leaf(part, *names))), "")
-    return value if isinstance(value, str) and "text" in names else ""

@@ -265,6 +265,7 @@ BUSY = {"type": "errored", "error": {"error": {"type": "busy", "message": "try a
         ("anthropic", {"result": BUSY}, "busy: try again"),
         ("anthropic", {"result": {"type": "expired"}}, "expired"),
         ("messages", {"error": "no such model"}, "no such model"),
+        ("messages", {"answer": [], "error": [{"message": "wait", "code": 429}]}, "429: wait"),
     ],
 )
 def test_the_causes_of_failed_requests_are_said_and_counted(
