@@ -188,7 +188,7 @@ def _write_pages(pairs: Candidates, pages: list[list[Asked]], output: Any) -> No
 
     for path, asked in zip(page_names(output, len(pages)), pages, strict=True):
         say(f"wrote: {path} ({write_page(pairs, asked, path)})")
-    if all(pair.items_a for pair in pairs.pairs):
+    if not pairs.n_bare:
         say("the pages hold the grades, unseen but readable in their source")
     scale = f" --grades {pairs.n_grades}" if pairs.grade_names is None else ""
     say(f"next: dcglearn learn verdicts-*.jsonl{scale}, with the files that raters hand over")

@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -27,14 +27,13 @@ from dcglearn.reading.texts import text
 NAMES = ("docno", "doc_id", "docid", "document", "_id", "id")
 """The keys of a document's name."""
 
-SHOWN = {
-    **dict.fromkeys(("title", "headline", "name"), ("title", 500)),
-    "snippet": ("snippet", 2000),
-    **dict.fromkeys(("text", "body", "abstract", "contents"), ("snippet", 300)),
-    "url": ("url", 2000),
-}
-"""The keys of a document that are shown, with the field of an item that each fills, unless one
-before it does, and the most characters of it."""
+SHOWN = (
+    ("title", "title headline name", 500),
+    ("snippet", "snippet", 2000),
+    ("snippet", "text body abstract contents", 300),
+    ("url", "url", 2000),
+)
+"""The parts of an item, the keys of a document that fill each, and how many characters at most."""
 
 WEB_ADDRESS = re.compile(
     r"(?=.{,2000}\Z)https?://([^\s/?#@]*@)?[a-z0-9.-]+(:\d{1,5})?([/?#].*)?", re.I | re.A
@@ -84,9 +83,9 @@ class Candidates:
         return np.array([(pair.a, pair.b) for pair in self.pairs], np.int8)
 
     @property
-    def depth(self) -> int:
-        """K."""
-        return int(self.lists.shape[2])
+    def n_bare(self) -> int:
+        """The number of pairs without documents."""
+        return sum(pair.items_a is None for pair in self.pairs)
 
     @property
     def open_rows(self) -> list[Fields]:
@@ -99,12 +98,13 @@ class Candidates:
     def about(self) -> list[str]:
         """Lines on the number of pairs and queries, and on those without documents."""
         queries = number_of(len({pair.query for pair in self.pairs}), "queries")
-        sizes = f"{number_of(self.depth, 'positions')}, {number_of(self.n_grades, 'grades')}"
-        lines = [f"candidates: {number_of(len(self), 'pairs')}, {queries}; {sizes}"]
-        if bare := sum(pair.items_a is None for pair in self.pairs):
+        depth = number_of(self.lists.shape[2], "positions")
+        grades = number_of(self.n_grades, "grades")
+        lines = [f"candidates: {number_of(len(self), 'pairs')}, {queries}; {depth}, {grades}"]
+        if self.n_bare:
             lines.append(
-                f"without documents: {number_of(bare, 'pairs')}, of which raters see grades alone; "
-                "--documents, or items_a and items_b, show more"
+                f"without documents: {number_of(self.n_bare, 'pairs')}, of which raters see "
+                "grades alone; --documents, or items_a and items_b, show more"
             )
         return lines
 
@@ -169,13 +169,12 @@ def read_candidates(source: Any, documents: Any = None, **options: Any) -> Candi
     read = rows_of(table, CANDIDATE, **options)
 
     # what the documents and queries that it names hold
-    named: dict[str, Item] | None = None
+    named: dict[str, Item | None] = {}
     queries: dict[str, str] = {}
     lacking: Counts = {}
     if documents is not None:
-        names = _names(read.values)
-        named, queries = texts_of(documents, names)
-        lacking = {"documents without a text": len(names - named.keys())}
+        named, queries = texts_of(documents, read.values)
+        lacking = {"documents without a text": [*named.values()].count(None)}
 
     # each row is a pair
     pairs = []
@@ -198,29 +197,18 @@ def read_candidates(source: Any, documents: Any = None, **options: Any) -> Candi
     return replace(candidates, dropped=dropped, grade_names=read.scale.names)
 
 
-def _names(values: Fields) -> set[str]:
-    """Return the names of the documents of all lists; raise InputError if there is none."""
-    cells = [cell for side in "ab" for cell in values.get(f"docs_{side}", ())]
-    names = {name for cell in cells for name in cell.split("\t") if name}
-    if not names:
-        raise InputError(
-            "the candidates name no documents: give docs_a and docs_b, or leave --documents out"
-        )
-    return names
-
-
-def _items(row: Fields, side: str, named: Mapping[str, Item] | None) -> tuple[Item, ...] | None:
+def _items(row: Fields, side: str, named: Mapping[str, Item | None]) -> tuple[Item, ...] | None:
     """Return the items of a row's list by position, or None; raise InputError if wrong.
 
     They are JSON, with the keys of `SHOWN`, or names of documents. The places at the end
     that hold no result need none.
     """
     # objects, or the documents of these names
-    role = f"items_{side}" if named is None else f"docs_{side}"
+    role = f"docs_{side}" if named else f"items_{side}"
     cell, grades = row.get(role), row[side].tolist()
     items: Any = plain_json(cell)
-    if named is not None and cell:
-        items = [named.get(name, name) for name in cell.split("\t")]
+    if named and cell:
+        items = [named.get(name) or name for name in cell.split("\t")]
     if not items:
         return None
     if not isinstance(items, list):
@@ -246,7 +234,7 @@ def plain_json(cell: str | None) -> Any:
 
 
 def item_of(document: Any, place: str) -> Item:
-    """Return the fields of a document that are shown, of long texts the beginning.
+    """Return the parts of a document that are shown, of long texts the beginning.
 
     A document is an object with keys of `SHOWN`, or its title. A page may link to its address, so
     only one of the web is shown.
@@ -256,16 +244,17 @@ def item_of(document: Any, place: str) -> Item:
     if not isinstance(document, dict):
         raise InputError(f"{place} is {document!r}, not an object with title, snippet, url")
 
-    # of several keys of a field the first counts
+    # the first key that fills a part counts
     item: Item = {}
-    for key, (part, most) in SHOWN.items():
-        value = document.get(key)
-        if value in (None, "") or part in item:
-            continue
-        if not isinstance(value, str):
-            raise InputError(f"{place}.{key} is {value!r}; use text")
-        if part != "url" or WEB_ADDRESS.fullmatch(value):
-            item[part] = shortened(value, most)
+    for part, keys, most in SHOWN:
+        for key in keys.split():
+            value = document.get(key)
+            if value in (None, "") or part in item:
+                continue
+            if not isinstance(value, str):
+                raise InputError(f"{place}.{key} is {value!r}; use text")
+            if part != "url" or WEB_ADDRESS.fullmatch(value):
+                item[part] = shortened(value, most)
     return item
 
 
@@ -311,19 +300,29 @@ def candidates_from_runs(
     return replace(candidates, dropped=of_one | candidates.dropped)
 
 
-def texts_of(documents: Any, wanted: Collection[str]) -> tuple[dict[str, Item], dict[str, str]]:
-    """Return the items of documents that are wanted, and the texts of queries, by name.
+def texts_of(documents: Any, candidates: Fields) -> tuple[dict[str, Item | None], dict[str, str]]:
+    """Return the items of the documents that candidates name, and the texts of queries, by name.
 
-    `documents` is a table of both, as `candidates_from_runs` takes it.
+    `documents` is a table of both, as `candidates_from_runs` takes it; one that is not there is
+    None. Raises InputError if the candidates name none.
     """
-    items: dict[str, Item] = {}
+    # the documents that are wanted
+    cells = [cell for side in "ab" for cell in candidates.get(f"docs_{side}", ())]
+    names = {name for cell in cells for name in cell.split("\t") if name}
+    items: dict[str, Item | None] = dict.fromkeys(names)
+    if not items:
+        raise InputError(
+            "the candidates name no documents: give docs_a and docs_b, or leave --documents out"
+        )
+
+    # each row has one of them, or a query
     queries: dict[str, str] = {}
     table = table_of(documents)
     frame = pl.DataFrame([text(column) for column in table.frame])
     for number, row in enumerate(frame.iter_rows(named=True)):
         name = next((row[key] for key in NAMES if row.get(key)), "")
         query = row.get("query")
-        if name in wanted:
+        if name in items:
             items[name] = {"title": name} | item_of(row, name)
         elif query and not name:
             queries[query] = item_of(row, query).get("snippet", "")

@@ -64,9 +64,9 @@ def write_prompts(candidates: Candidates, path: Path, *, shape: str, model: str)
     Raises InputError if a pair has no texts.
     """
     # texts that a model can read
-    if bare := sum(pair.items_a is None for pair in candidates.pairs):
+    if candidates.n_bare:
         raise InputError(
-            f"no texts that a model could read in {bare:,} of "
+            f"no texts that a model could read in {candidates.n_bare:,} of "
             f"{number_of(len(candidates), 'pairs', ',')}: give items_a and items_b, or docs_a and "
             "docs_b with --documents"
         )
@@ -107,11 +107,10 @@ def _request(key: str, text: str, shape: str, model: str) -> Fields:
 
 def _as_text(items: Sequence[Item]) -> str:
     """Return the items of a list by position, without empty positions at its end."""
-    filled = [n for n, item in enumerate(items, 1) if item]
-    lines = []
-    for n, item in enumerate(items[: max(filled, default=0)], 1):
-        lines.append(f"{n}. " + ("\n   ".join(item.values()) or "(no result)"))
-    return "\n".join(lines) or "(no results)"
+    while items and not items[-1]:
+        items = items[:-1]
+    texts = ("\n   ".join(item.values()) or "(no result)" for item in items)
+    return "\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1)) or "(no results)"
 
 
 def read_replies(
@@ -153,15 +152,15 @@ def read_replies(
         # the list that the sides mean in this order, by the model that said so
         else:
             sides = {"left": order[0], "a": order[0], "right": order[1], "b": order[1]}
-            winner, rater = sides.get(verdict, verdict), model or key.rpartition("-")[0]
+            winner, rater = sides.get(verdict, verdict), model or TEMPLATE
             told[key][order] = winner
             own = {"winner": winner, "rater": rater, "swapped": order == "ba"}
             verdicts.append({**pairs[key], **own})
 
     # some must be clear
     if not verdicts:
-        first = [*unread, *(places[0] for places in failed.values())][:1]
-        raise InputError("; ".join([f"{path}: no answer can be read", *first]))
+        first = [*unread, *(places[0] for places in failed.values())][0]
+        raise InputError(f"{path}: no answer can be read; {first}")
 
     # what was read, and what was not
     both = [{*winners.values()} for winners in told.values() if len(winners) == 2]

@@ -36,7 +36,7 @@ def test_items_come_with_their_grades(tmp_path):
     assert (pair.a, pair.b) == ((2, 0), (1, 1))
     assert pair.items_a == tuple(ITEMS)
     assert pair.items_b == ({"title": "Three"}, {})
-    assert (bare.query, bare.items_a, found.n_grades, found.depth) == ("", None, 3, 2)
+    assert (bare.query, bare.items_a, found.n_grades, found.lists.shape[2]) == ("", None, 3, 2)
     table = tmp_path / "pairs.parquet"
     pl.DataFrame([{**LINE, "items_b": ITEMS}], infer_schema_length=None).write_parquet(table)
     assert read_candidates(table).pairs[0].items_b == tuple(ITEMS)
