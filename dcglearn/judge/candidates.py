@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import EMPTY, Counts, Fields, Grades, InputError, errors_in
@@ -22,7 +21,6 @@ from dcglearn.reading.run_lists import with_runs
 from dcglearn.reading.runs import RunsLike, read_runs
 from dcglearn.reading.shapes import with_grades
 from dcglearn.reading.tables import table_of
-from dcglearn.reading.texts import text
 
 NAMES = ("docno", "doc_id", "docid", "document", "_id", "id")
 """The keys of a document's name."""
@@ -251,10 +249,10 @@ def item_of(document: Any, place: str) -> Item:
             value = document.get(key)
             if value in (None, "") or part in item:
                 continue
-            if not isinstance(value, str):
+            if not isinstance(value, str | float | int):
                 raise InputError(f"{place}.{key} is {value!r}; use text")
-            if part != "url" or WEB_ADDRESS.fullmatch(value):
-                item[part] = shortened(value, most)
+            if part != "url" or WEB_ADDRESS.fullmatch(str(value)):
+                item[part] = shortened(str(value), most)
     return item
 
 
@@ -318,15 +316,15 @@ def texts_of(documents: Any, candidates: Fields) -> tuple[dict[str, Item | None]
     # each row has one of them, or a query
     queries: dict[str, str] = {}
     table = table_of(documents)
-    frame = pl.DataFrame([text(column) for column in table.frame])
-    for number, row in enumerate(frame.iter_rows(named=True)):
-        name = next((row[key] for key in NAMES if row.get(key)), "")
+    for number, row in enumerate(table.frame.iter_rows(named=True)):
+        name = next((str(row[key]) for key in NAMES if row.get(key) is not None), None)
         query = row.get("query")
         if name in items:
-            items[name] = {"title": name} | item_of(row, name)
-        elif query and not name:
-            queries[query] = item_of(row, query).get("snippet", "")
-        elif not name:
+            with errors_in(table.place(number)):
+                items[name] = {"title": name} | item_of(row, name)
+        elif name is None and query is not None:
+            queries[str(query)] = item_of(row, str(query)).get("snippet", "")
+        elif name is None:
             raise InputError(
                 f"{table.place(number)}: names no document; give {', '.join(NAMES[:3])}, or query "
                 "and text"

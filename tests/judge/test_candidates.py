@@ -75,7 +75,7 @@ def test_the_example_is_what_its_program_prints(capsys):
         ({"items_a": None}, "items for one list only"),
         ({"items_a": "x"}, "not a list of objects"),
         ({"items_a": [1, 2]}, r"items_a\[0\] is 1, not an object"),
-        ({"items_a": [{"title": 3}, {}]}, r"items_a\[0\].title is 3; use text"),
+        ({"items_a": [{"title": [3]}, {}]}, r"items_a\[0\].title is \[3\]; use text"),
         ({"items_a": [{"text": {"of": 3}}, {}]}, r"items_a\[0\].text is {'of': 3}; use text"),
         ({"query": "x" * 201}, "more than 200"),
     ],
@@ -219,12 +219,17 @@ def test_documents_are_a_table_of_any_form(trec):
     assert of_runs(trec, documents=frame).pairs == lines
     frame.write_csv(trec / "docs.csv")
     assert of_runs(trec, documents=trec / "docs.csv").pairs == lines
-    numbers = pl.DataFrame({"id": [1, 2], "title": ["One", "Two"]})
+    nested = frame.with_columns(title=pl.concat_list("title"))
+    words = r"the data frame, row 1: d1.title is \['One'\]; use text"
+    refused(words, of_runs, trec, documents=nested)
+
+    # names and texts may be numbers
+    numbers = pl.DataFrame({"id": [1, 2], "title": ["One", "Two"], "text": [1.5, None]})
     for name in ("old.txt", "new.txt", "qrels.txt"):
         path = trec / name
         path.write_text(path.read_text().replace(" d", " "))
     (pair, _) = of_runs(trec, documents=numbers).pairs
-    assert pair.items_a == ({"title": "One"}, {"title": "Two"})
+    assert pair.items_a == ({"title": "One", "snippet": "1.5"}, {"title": "Two"})
 
 
 def test_candidates_may_be_standard_input(tmp_path, dcglearn, monkeypatch, here):
