@@ -95,10 +95,11 @@ class Candidates:
     @property
     def about(self) -> list[str]:
         """Lines on the number of pairs and queries, and on those without documents."""
-        queries = number_of(len({pair.query for pair in self.pairs}), "queries")
-        depth = number_of(self.lists.shape[2], "positions")
-        grades = number_of(self.n_grades, "grades")
-        lines = [f"candidates: {number_of(len(self), 'pairs')}, {queries}; {depth}, {grades}"]
+        queries = {pair.query for pair in self.pairs}
+        lines = [
+            f"candidates: {number_of(len(self), 'pairs')}, {number_of(len(queries), 'queries')}; "
+            f"{number_of(self.lists.shape[2], 'positions')}, {number_of(self.n_grades, 'grades')}"
+        ]
         if self.n_bare:
             lines.append(
                 f"without documents: {number_of(self.n_bare, 'pairs')}, of which raters see "
@@ -166,13 +167,7 @@ def read_candidates(source: Any, documents: Any = None, **options: Any) -> Candi
     table = table_of(source)
     read = rows_of(table, CANDIDATE, **options)
 
-    # what the documents and queries that it names hold
-    named: dict[str, Item | None] = {}
-    queries: dict[str, str] = {}
-    lacking: Counts = {}
-    if documents is not None:
-        named, queries = texts_of(documents, read.values)
-        lacking = {"documents without a text": [*named.values()].count(None)}
+    named, queries = texts_of(documents, read.values)
 
     # each row is a pair
     pairs = []
@@ -191,7 +186,9 @@ def read_candidates(source: Any, documents: Any = None, **options: Any) -> Candi
             pairs.append(Pair(query, a, b, items_a, items_b, intent, asked))
 
     candidates = distinct(pairs, read.scale.n_grades)
-    dropped = candidates.dropped | lacking
+    dropped = dict(candidates.dropped)
+    if named:
+        dropped["documents without a text"] = [*named.values()].count(None)
     return replace(candidates, dropped=dropped, grade_names=read.scale.names)
 
 
@@ -203,7 +200,7 @@ def _items(row: Fields, side: str, named: Mapping[str, Item | None]) -> tuple[It
     """
     # objects, or the documents of these names
     role = f"docs_{side}" if named else f"items_{side}"
-    cell, grades = row.get(role), row[side].tolist()
+    cell, grades = row.get(role, ""), row[side].tolist()
     items: Any = plain_json(cell)
     if named and cell:
         items = [named.get(name) or name for name in cell.split("\t")]
@@ -223,9 +220,9 @@ def _items(row: Fields, side: str, named: Mapping[str, Item | None]) -> tuple[It
     return tuple(item_of(item, f"{role}[{position}]") for position, item in enumerate(items))
 
 
-def plain_json(cell: str | None) -> Any:
+def plain_json(cell: str) -> Any:
     """Return what JSON in a cell holds, an object or a list; other text as it is."""
-    if cell and cell.startswith(("{", "[")):
+    if cell.startswith(("{", "[")):
         with contextlib.suppress(ValueError, RecursionError):
             return json.loads(cell, strict=False)
     return cell
@@ -302,8 +299,11 @@ def texts_of(documents: Any, candidates: Fields) -> tuple[dict[str, Item | None]
     """Return the items of the documents that candidates name, and the texts of queries, by name.
 
     `documents` is a table of both, as `candidates_from_runs` takes it; one that is not there is
-    None. Raises InputError if the candidates name none.
+    None. Without a table there are none. Raises InputError if the candidates name no document.
     """
+    if documents is None:
+        return {}, {}
+
     # the documents that are wanted
     cells = [cell for side in "ab" for cell in candidates.get(f"docs_{side}", ())]
     names = {name for cell in cells for name in cell.split("\t") if name}

@@ -96,8 +96,9 @@ def asked_by_page(
     random = np.random.default_rng(random_state)
     dealt_out = dealt(n_raters, n_pages, random)
     if not all(dealt_out):
-        total = sum(map(len, dealt_out))
-        raise InputError(f"--pages {n_pages}: there are pairs for {total} only; give fewer pages")
+        raise InputError(
+            f"--pages {n_pages}: there are pairs for {sum(n_raters)} only; give fewer pages"
+        )
 
     # practice at the beginning, checks in between
     def asked(pair: Pair, known: str | None = None) -> Asked:
@@ -139,8 +140,12 @@ def page_of(candidates: Candidates, asked: Sequence[Asked], name: str) -> bytes:
         {**asdict(one.pair), "pair": one.pair.key, "left": one.left, "known": one.known}
         for one in asked
     ]
-    scale = {"n_grades": candidates.n_grades, "scale": candidates.grade_names}
-    data = {"name": name, **scale, "pairs": pairs}
+    data = {
+        "name": name,
+        "n_grades": candidates.n_grades,
+        "scale": candidates.grade_names,
+        "pairs": pairs,
+    }
     digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
     held = json.dumps({"study": digest, **data}, separators=(",", ":")).replace("<", "\\u003c")
 
