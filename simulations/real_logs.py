@@ -35,7 +35,7 @@ import dcglearn as dl
 from simulations import sessions
 from simulations.claims import interval
 from simulations.results import save
-from simulations.run import STYLES, best_textbook, mapped
+from simulations.run import SEED, STYLES, best_textbook, mapped
 from simulations.sessions import BEST, USUAL
 
 SHARE = 0.8
@@ -43,9 +43,6 @@ SHARE = 0.8
 
 OVERLAP = (1 - SHARE) / SHARE
 """Ratio of test to training units, for the correction of intervals."""
-
-SEED = 2026
-"""Seed of the first split, and of the bands."""
 
 LEVEL = 0.9
 """Level of bands, and of intervals of people."""

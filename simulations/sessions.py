@@ -29,10 +29,10 @@ from scipy.stats import t as student
 
 import dcglearn as dl
 from simulations.results import save
-from simulations.run import STYLES, best_textbook, mapped
+from simulations.run import SEED, STYLES, best_textbook, mapped
 
-SEED, REPEATS, FOLDS, LEVEL = 2026, 3, 5, 0.9
-"""Seed and number of divisions of the users, folds of each, and level of intervals over users."""
+REPEATS, FOLDS, LEVEL = 3, 5, 0.9
+"""Number of divisions of the users, folds of each, and level of intervals over users."""
 
 DEPTH, N_GRADES = 10, 4
 
