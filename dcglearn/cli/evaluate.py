@@ -263,16 +263,16 @@ def coherence(
     (first, second), labels = resolved((a, b), (a, b), documents, grades, depth, USUAL_GRADES)
     names = labels[0], labels[1]
 
-    # how often they disagree, and a verdict with its witness
-    results: dict[str, Finding] = {
-        "disagreement": dl.disagreement(first, second, documents, names=names)
-    }
-    verdict = None
+    # a verdict with its witness, and how often they disagree
+    results: dict[str, Any] = {}
     if all(isinstance(metric, (dl.DCG, dl.Utility)) for metric in (first, second)):
-        verdict = dl.coherence(first, second, documents, time_limit=time_limit, names=names)
-        results = {"coherence": verdict, **results}
+        results["coherence"] = verdict = dl.coherence(
+            first, second, documents, time_limit=time_limit, names=names
+        )
     else:
+        verdict = None
         say("no certificate: certificates are only true of a DCG, not of a list utility")
+    results["disagreement"] = dl.disagreement(first, second, documents, names=names)
     write_results(f"{names[0]} and {names[1]}", results, output)
     if verdict is not None and verdict.witnesses:
         write_figure(lambda: dl.plots.witness_figure(verdict), plot)

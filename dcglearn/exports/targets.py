@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -265,8 +264,7 @@ def _double(value: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A tool: the metrics that it can hold, in words, and a program, or else lines of Python.
 
     The lines follow those that read the metric as `dcg`.

@@ -5,8 +5,9 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +25,7 @@ N_PRACTICE = 3
 """Pairs with a known answer with which a page begins."""
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """A pair of a page: which list stands on the left, and, of a known answer, what it is for."""
 
     pair: Pair
