@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.validation import InputError, PolarsFrame, whole_number
-from dcglearn.reading.contract import JUDGEMENT, LISTED, Contract, Role, plain
+from dcglearn.foundation.validation import InputError, PolarsFrame, listed, whole_number
+from dcglearn.reading.contract import JUDGEMENT, LISTED, Contract, Found, Role, plain
 from dcglearn.reading.runs import Run, RunsLike, read_runs
 
 if TYPE_CHECKING:
     from dcglearn.reading.columns import OwnNames
+    from dcglearn.reading.tables import Table
 
 LISTS: Contract = {
     "system_a": Role("label", "system_a model_a left_system left_model left a"),
@@ -99,7 +101,7 @@ def with_runs(
         )
 
     # columns by role, as text
-    frame = table.frame.drop(its[0] for its in found.values())
+    frame = _others(table, found)
     frame = frame.with_columns(text(table.frame[its[0]]).alias(x) for x, its in found.items())
 
     # which run each name means, A the first one
@@ -137,6 +139,20 @@ def with_runs(
         refusals.add(lacking, problem, "do the names agree?", frame["query"])
     refusals.check()
     return frame.with_columns(swapped=pl.lit(False)) if are_shown else frame
+
+
+def _others(table: Table, found: Found) -> PolarsFrame:
+    """Return the columns without a role; warn of those that have a name of a role that is found.
+
+    These would be taken for it when the log is read.
+    """
+    from dcglearn.reading.columns import role_called
+
+    frame = table.frame.drop(its[0] for its in found.values())
+    twins = [name for name in frame.columns if role_called(name, VERDICT) in found]
+    if twins:
+        warnings.warn(f"{table.name}: columns that are not used: {listed(twins)}", stacklevel=3)
+    return frame.drop(twins)
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:

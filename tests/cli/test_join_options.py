@@ -93,6 +93,15 @@ def test_own_names_of_columns_hold_beside_judgements(dcglearn, folder):
         assert (line["a"], line["b"], line["rater"]) == ([2, 1], [1, 0], "Jörg")
 
 
+def test_a_sheet_may_have_two_columns_of_one_meaning_if_one_is_named(dcglearn, folder):
+    lines = ["Query,Query ID,Left,Right,Best,Verdict", "how to,q,A,B,A,sure", "what is,q,B,A,A,no"]
+    (folder / "sheet.csv").write_text("\n".join(lines))
+    columns = ("--columns", "query=Query ID,winner=Best", "--depth", "2", "-o", "log2.jsonl")
+    with pytest.warns(UserWarning, match="columns that are not used: Query, Verdict"):
+        status, _, words = dcglearn("convert", "sheet.csv", "--qrels", "qrels.txt", *RUNS, *columns)
+    assert status == 0 and "old won 2 of 2" in words
+
+
 REFUSED_SHEETS = {
     "the list or the run": ("query,left,right,winner", "q,old,new,A", "q,new,old,A"),
     "both say what was shown left": ("query,left,right,swapped,winner", "q,A,B,no,A"),
