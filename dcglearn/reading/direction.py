@@ -96,7 +96,7 @@ def check_sense(log: Any, remedies: Mapping[str, str] = OF_ARRAYS) -> None:
     mends each reversal. If sides can be told the other way, the log's `swapped` says which pairs
     were shown with b first: these are checked alone, too.
     """
-    if not log.graded:
+    if not log.graded or log.n_grades < 2:
         return
     pairs = log.thinned(CHECKED_PAIRS).decided
     if len(pairs) < FEWEST_PAIRS:

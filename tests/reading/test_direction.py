@@ -52,6 +52,13 @@ def test_textbooks_are_scored_at_once_as_one_by_one(shape):
     )
 
 
+def test_a_log_of_one_grade_is_read_and_left_to_learners():
+    lines = [{"a": [0], "b": [0, 0], "winner": "a"}] * 30
+    log = dl.read_preferences(lines)
+    assert (len(log), log.n_grades) == (30, 1)
+    refused("the log has one grade only", dl.DCGLearner().fit, log)
+
+
 def test_a_reversed_log_is_stopped_with_what_makes_sense_of_it():
     log = judged()
     said = refused(
