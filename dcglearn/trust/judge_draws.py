@@ -139,6 +139,10 @@ def dispersion(fit: Fit, cluster: Indices, random_state: int) -> float:
         changes = _slopes(fit, groups[of_judgement]) @ root
         variances.append(float(len(changes) * changes.var(axis=0, ddof=1).sum()))
 
+    # judgements that are all alike do not tell how they vary
+    if variances[1] <= 1e-9 * np.square(changes).sum():
+        return 1.0
+
     # what the fit has taken of that between clusters; large ones count as several
     size = np.bincount(cluster)
     n_clusters = size.sum() ** 2 / (size @ size)

@@ -243,6 +243,14 @@ def test_a_log_without_a_free_gain_or_discount_has_bands_of_no_width():
     assert (bands.simultaneous.gain_band == [0, 1]).all() and (bands.discount_band == 1).all()
 
 
+def test_judgements_that_are_all_alike_have_bands_by_any_unit():
+    shown = {"a": [1], "b": [0], "winner": "a"}
+    for n_of_query in (1, 2, 3):
+        lines = [{**shown, "query": f"q{i // n_of_query}"} for i in range(66)]
+        bands = dl.bands(dl.read_preferences(lines), n_resamples=5)
+        assert bands.by == "query" and (bands.simultaneous.gain_band == [0, 1]).all()
+
+
 ALIKE = r"; grades (.*) may be worth nearly the same$"
 
 
