@@ -87,7 +87,7 @@ class Comparison(Finding):
     `ceiling` is the noise ceiling of the held-out pairs, and `recurring` holds the rows of the
     learned metric and of the ceiling's list values on its pairs; where there is none, `no_ceiling`
     says why. `tells_nothing` is set where no metric orders the log's pairs better than a coin:
-    nobody follows a metric there.
+    nobody follows a metric there. `rated` is set for rated lists, which may be of several queries.
 
     `apart` counts the pairs on which the learned metric and the one used now choose different
     lists, `with_learned` is the share of these, by weight, that are as the learned one says, and
@@ -110,6 +110,7 @@ class Comparison(Finding):
     p_value: float = 1.0
     calibration: Calibration | None = None
     tells_nothing: bool = False
+    rated: bool = False
 
     _formats: ClassVar = LEAD_FORMATS
     _labels: ClassVar = LEAD_LABELS
@@ -148,6 +149,8 @@ class Comparison(Finding):
             speaks = f"too few were asked to know how that would be for {self.whom_of}"
         if max(row.share for row in self.rows) < 0.5:
             speaks += "; a coin orders 50%: are the winners, the runs or the grades exchanged?"
+        if self.rated:
+            speaks += "; DCGs are not divided by the ideal of a query, which a log does not hold"
         return "; ".join([*clauses, f"{named}{in_use.beside}{advice}", speaks])
 
     @property

@@ -255,6 +255,7 @@ def _compared(
         p_value=p_value,
         calibration=calibration,
         tells_nothing=coins,
+        rated=held_out.ratings is not None,
     )
 
 

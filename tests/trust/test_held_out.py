@@ -12,7 +12,7 @@ from dcglearn.trust.cross_validation import C_GRID, choose_C
 from dcglearn.trust.held_out import cross_fitted, rows_of
 from dcglearn.trust.held_out_frame import HeldOut
 from dcglearn.trust.resampling import folds
-from tests.makers import random_log, refused
+from tests.makers import random_log, rated_pairs, refused
 from tests.tables import table
 
 
@@ -217,3 +217,12 @@ def test_a_held_out_part_without_a_winner_is_refused():
     log = random_log(60, "free")
     ties = log.changed(tie=np.ones(60, dtype=bool))
     refused("no held-out pair has a winner", compare_learners, log, ties)
+
+
+def test_a_log_of_rated_lists_says_that_no_ideal_divides():
+    rng = np.random.default_rng(0)
+    lists = rng.integers(0, 3, (60, 3)).tolist()
+    log = rated_pairs(lists, [sum(grades) for grades in lists], [i % 6 for i in range(60)])
+    said = "DCGs are not divided by the ideal of a query, which a log does not hold"
+    assert said in cross_fitted(log, baseline="nDCG@3").sentence
+    assert said not in cross_fitted(random_log(60), baseline="nDCG@3").sentence
