@@ -255,11 +255,11 @@ def _decided(facts: Fields, level: float, margin: float, rule: str) -> tuple[str
     alpha = (1 - level) / 2
     if facts["p_worse"] <= alpha:
         return "fail", f"{run} is shown to be {worse}"
+    if facts["p_better"] <= alpha:
+        return "pass", f"{run} is shown not to be {worse}"
     if rule == "harm":
         words = f"{run} is not shown to be {worse}" if margin > 0 else _unseen(facts, margin)
         return "pass", words
-    if facts["p_better"] <= alpha:
-        return "pass", f"{run} is shown not to be {worse}"
     return "unknown", f"{run} is neither shown to be {worse} nor shown not to be"
 
 

@@ -145,6 +145,8 @@ def test_words_say_what_may_go_unseen_and_the_rule():
 
     lenient = decided(with_mean(0.0), MARGIN).sentence
     assert lenient.startswith("pass: no harm beyond a loss of 0.005 shown: with 53 topics a loss")
+    better = decided(with_mean(0.1)).sentence
+    assert better.startswith("pass: new is shown not to be worse than old (new against old under")
     strict = decided(with_mean(0.0), 0.01).sentence
     assert strict.startswith("pass: new is not shown to be less than 0.01 better than old (")
     open_answer = decided(with_mean(0.0), MARGIN, "non-inferior")
