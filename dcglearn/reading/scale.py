@@ -135,8 +135,8 @@ class Scale:
         else:
             problem = (
                 f"the grade {word!r}; separate grades by blanks or |; scale= takes the names of "
-                "all grades, worst first; for names of documents see the recipe 'Documents judged "
-                "elsewhere'"
+                "all grades, worst first; for names of documents or runs see the recipe 'Documents "
+                "judged elsewhere'"
             )
         return f"{problem}; {COMMAS}"
 
