@@ -18,7 +18,8 @@ def as_options(message: str, options: Container[str]) -> str:
     """Return a message with options, ``--columns winner=Verdict``, in place of keywords.
 
     One that is not among the `options` of the command, by name, is named as that of `convert`; a
-    number of grades, which `convert` takes from their names, stays.
+    number of grades, which `convert` takes from their names, stays, and so does a keyword of
+    judgements, which `convert` does not write.
     """
     return OPTION.sub(partial(_option, options), message)
 
@@ -31,6 +32,8 @@ def _option(options: Container[str], match: re.Match[str]) -> str:
     if name not in options:
         if name == "grades":
             return match[0]
+        if beside:
+            return f"{name}= (in Python)"
         option = f"convert {option}"
 
     # its value, as Python has it

@@ -138,8 +138,8 @@ def with_grades(
     table, judged = table_of(log), read_judgements(judgements)
     if judged.n_grades is None:
         raise InputError(
-            f"{judged.name}: a log needs levels of grades, 0, 1, 2, ...; read_judgements(scale=) "
-            "(--scale 0,.5,1) takes the grades that there are, worst first"
+            f"{judged.name}: a log needs levels of grades, 0, 1, 2, ...; round them, or read the "
+            "judgements with scale= (--scale 0,.5,1), the grades that there are, worst first"
         )
     query, lists = lists_of_documents(table, columns)
     frame = table.frame.drop(lists.values())
@@ -164,7 +164,7 @@ def with_grades(
         filled = pl.when(pl.col("grades").list.len() > 0).then("grades").otherwise(empty)
         lists_of_grades = made.select(filled.alias(GRADES_OF[role])).to_series()
         frame = frame.with_columns(lists_of_grades, docs.alias(role))
-    _warn_of_unjudged(table, pl.concat(parts).drop_nulls("document"))
+    _warn_of_unjudged(table, judged.name, pl.concat(parts).drop_nulls("document"))
 
     # the scale of the judgements
     if judged.grade_names is not None:
@@ -189,13 +189,13 @@ def lists_of_documents(table: Table, columns: Any) -> tuple[str, dict[str, str]]
     return found["query"], {role: found[role] for role in roles}
 
 
-def _warn_of_unjudged(table: Table, documents: pl.DataFrame) -> None:
+def _warn_of_unjudged(table: Table, name: str, documents: pl.DataFrame) -> None:
     """Warn of documents without a judgement; raise InputError where all lack one."""
     lacking = documents["grade"].null_count()
     if lacking == documents.height:
         raise InputError(
-            f"{table.name}: none of its {lacking:,} documents is judged; do the names of queries "
-            "and documents agree?"
+            f"{table.name}: none of its {lacking:,} documents is judged in {name}; do the names of "
+            "queries and documents agree?"
         )
     if lacking:
         rows = documents.group_by(ROW).agg(pl.col("grade").is_null().all())["grade"].sum()

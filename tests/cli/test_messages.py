@@ -36,3 +36,8 @@ def test_an_option_that_the_command_has_not_is_named_with_convert():
         "convert --winner-words 'x=?' says; --grades 5; pad=True fills"
     )
     assert as_options("n_grades=5", ["winner_words"]) == "n_grades=5"
+
+
+def test_a_keyword_of_judgements_that_the_command_does_not_take_is_for_python():
+    message = "scale= (--scale Bad,Good) gives names"
+    assert as_options(message, ["columns"]) == "scale= (in Python) gives names"

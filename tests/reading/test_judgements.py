@@ -553,3 +553,9 @@ def test_cells_of_pandas_may_be_numbers_and_texts():
     assert judged.frame.rows() == [("q", "a", 2.0)]
     mixed = pandas.DataFrame({"query": ["q", 7], "doc_id": ["a", "b"], "rating": [{"of": 1}, "2"]})
     refused("the data frame cannot be read|grade is", read_judgements, mixed)
+
+
+def test_judgements_that_judge_no_document_of_a_log_are_named(here):
+    (here / "other.txt").write_text("q 0 x1 1\nq 0 x2 0\n")
+    log = [{"query": "q", "a": ["d1"], "b": ["d2"], "winner": "a"}]
+    refused("none of its 2 documents is judged in other.txt", dl.with_grades, log, "other.txt")
