@@ -150,7 +150,7 @@ def metric_or_name(
     if is_metric_name(usual):
         hint = f"; here it is {usual}"
     elif usual.partition("@")[0] in {*ALIASES.values()}.difference(others):
-        hint = f"; {usual} is a measure of ir_measures: evaluate and compare take it, nothing else"
+        hint = f"; {usual} is a measure of ir_measures: evaluate, compare and gate take it"
     else:
         textbooks = (f"{gain}-{discount}" for gain in GAINS for discount in DISCOUNTS)
         hint = nearest(word.partition("@")[0], [*textbooks, *others])
