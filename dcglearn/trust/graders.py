@@ -352,16 +352,17 @@ def graders_of(graders: Any, own: OwnNames | None = None) -> dict[str, Judgement
 def _graded(log: Table, judged: Judgements, own: Any) -> Preferences:
     """Return the verdicts on lists with a grader's grades; all graders have the same rows."""
     query, lists = lists_of_documents(log, own)
+    n_grades = max(judged.n_grades or 0, 2)  # a grader may give 0 to all
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is not labelled is counted
         frame = with_grades(log, judged, columns=own)
     if "docs" not in lists:
         rows = replace(log, frame=frame)  # messages name the file
-        return read_preferences(rows, judged.n_grades, as_is=True, columns=own).decided
+        return read_preferences(rows, n_grades, as_is=True, columns=own).decided
 
     # all pairs of one user's lists, without what their grades were joined by
     rows = replace(log, frame=frame.drop("docs", query))
-    rated = rows_of(rows, RATED_LIST, n_grades=judged.n_grades, columns=own)
+    rated = rows_of(rows, RATED_LIST, n_grades=n_grades, columns=own)
     pairs = pairs_of_ratings(rated.name, rated.values, rated.scale, by_row=True)
     return pairs.changed(recognised=rated.recognised).thinned(MOST_PAIRS)
 

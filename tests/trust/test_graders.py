@@ -287,3 +287,11 @@ def test_too_few_verdicts_are_refused():
     rng = np.random.default_rng(6)
     grades, rows = study(rng, n_users=3, each=3)
     refused("can be held out", dl.compare_graders, rows, {"a": labels(grades)})
+
+
+def test_a_grader_who_gives_0_to_all_documents_is_compared():
+    grades, rows = study(np.random.default_rng(0), 8, 8, rated=False)
+    alone = compare_graders(rows, {"zero": labels(0 * grades)})
+    assert alone.sentence.startswith("no grades here are shown to follow these people: zero's")
+    both = compare_graders(rows, {"true": labels(grades), "zero": labels(0 * grades)})
+    assert "zero is worse than true" in both.sentence
