@@ -27,7 +27,7 @@ from dcglearn.cli.options import (
 )
 from dcglearn.foundation.finding import FORMS, Finding, Section
 from dcglearn.foundation.validation import Fields, InputError
-from dcglearn.metrics.reading import resolved
+from dcglearn.metrics.reading import BASELINE, resolved
 from dcglearn.reading.runs import read_both
 
 Judged = Annotated[
@@ -168,7 +168,7 @@ def gate(
             metavar="OLD NEW...",
         ),
     ],
-    metric: Metrics = ["nDCG@10"],
+    metric: Metrics = [f"{BASELINE}@10"],
     rule: Annotated[
         Literal["harm", "non-inferior"],
         option("Pass unless a run is shown worse (harm), or only if it is shown not to be."),

@@ -10,6 +10,7 @@ from dcglearn.foundation.finding import Finding, table_of
 from dcglearn.foundation.intervals import fewest_of_one_sign, sign_flip_p, student_quantile
 from dcglearn.foundation.plain_text import number_of, one_line, percent
 from dcglearn.foundation.validation import Fields, Floats, InputError, PolarsFrame, one_of, within
+from dcglearn.metrics.reading import BASELINE
 
 UNMEASURED = (
     "every judged document is worth what the worst grade is, or neither run has a judged document"
@@ -115,10 +116,12 @@ class Gate(Finding):
         counted = f"{row['n_measured']} of {number_of(row['n_topics'], 'topics')} count"
         if row["people"] is not None:
             counted += f"; of 100 people who see a difference at least {row['people']:.1f} take it"
+        measure = row["measure"]
+        if measure.partition("@")[0] == BASELINE:
+            measure += ", the usual nDCG"
         return (
-            f"{row['reason']} ({row['run']} against {row['baseline']} under {row['measure']}: "
-            f"difference {row['difference']:+.4f}, {interval}, margin "
-            f"{self.min_difference:.4g}, {counted})"
+            f"{row['reason']} ({row['run']} against {row['baseline']} under {measure}: difference "
+            f"{row['difference']:+.4f}, {interval}, margin {self.min_difference:.4g}, {counted})"
         )
 
     def to_dict(self) -> Fields:

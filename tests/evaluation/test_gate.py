@@ -217,6 +217,13 @@ def test_exit_status(dcglearn, files):
     assert few[0] == 3 and few[1].startswith("Unknown: ")
 
 
+def test_the_metric_that_nobody_names_is_that_of_learn_and_audit(dcglearn, files):
+    gate, options = files
+    usual = dcglearn(*gate, "new.txt", *options)[1]
+    assert " under exponential-log2@10, the usual nDCG: difference " in usual
+    assert usual == dcglearn(*gate, "new.txt", *options, "--metric", "exponential-log2@10")[1]
+
+
 def test_a_run_without_a_judged_topic_is_bad_input(misuse, files, tmp_path):
     gate, options = files
     text = (tmp_path / "old.txt").read_text().replace("q", "x").replace(" old\n", " other\n")
