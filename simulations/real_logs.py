@@ -133,8 +133,11 @@ def shares(log: dl.Preferences, unit: str, seed: int) -> Iterator[dict[str, Any]
 
 
 def curves(log: dl.Preferences, form: str, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield gains, and discounts of a form as shares of their sum, with their bands."""
-    learner = dl.DCGLearner(discounts=form)
+    """Yield gains, and discounts of a form as shares of their sum, with their bands.
+
+    They are those of a sum, so that readers can be compared, whose lists may differ in length.
+    """
+    learner = dl.DCGLearner(discounts=form, power=0, zero=0)
     drawn = dl.bands(log, learner, random_state=seed, n_resamples=200)
     dcg = learner.fit(log).dcg_
     usual = dl.DCG.standard(dcg.n_grades, dcg.depth).normalised()
