@@ -292,8 +292,8 @@ def survival(inputs: Inputs) -> Section | None:
     survive, overturned = int((held == 1).sum()), int((held == 0).sum())
     return Section(
         f"of {number_of(len(held), 'pairs of systems', ',')} every DCG that these verdicts allow "
-        f"puts {survive:,} in the order of {inputs.name} and {overturned:,} in the other; left "
-        f"open: {len(held) - survive - overturned:,}",
+        f"orders {survive:,} as {inputs.name} and {overturned:,} the other way; left open: "
+        f"{len(held) - survive - overturned:,}",
         rows=[{"pairs": len(held), "survive": survive, "overturned": overturned}],
     )
 

@@ -40,8 +40,8 @@ def test_systems_that_swap_and_systems_that_do_not(steep):
     )
     found = survival(known)
     assert found.sentence == (
-        "of 1 pair of systems every DCG that these verdicts allow puts 0 in the order of flat and "
-        "1 in the other; left open: 0"
+        "of 1 pair of systems every DCG that these verdicts allow orders 0 as flat and 1 "
+        "the other way; left open: 0"
     )
     assert found.rows == [{"pairs": 1, "survive": 0, "overturned": 1}]
 
