@@ -150,6 +150,8 @@ def _systems(
 
     if isinstance(source, Run):
         yield name, source
+    elif isinstance(source, list) and source and all(isinstance(one, Run) for one in source):
+        yield from ((name, run) for run in source)
     elif is_path(source):
         for path in expand_paths(source):
             yield from _systems(*opened(path, RUN), own, duplicates)

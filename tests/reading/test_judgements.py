@@ -465,6 +465,8 @@ def test_runs_of_one_name_are_told_apart_by_files_or_folders(tmp_path):
     assert [run.name for run in read_runs(tmp_path / "old")] == ["tag"]
     assert [run.name for run in read_runs([old, new])] == [f"{old} tag", f"{new} tag"]
     assert [run.name for run in read_runs({"A": old, "B": new})] == ["A", "B"]
+    assert [run.name for run in read_runs({"A": read_runs(old), "B": new})] == ["A", "B"]
+    refused("A: 2 runs under one name", read_runs, {"A": read_runs([old, new])})
     refused("several runs are called run.txt tag", read_runs, [old, old])
 
 
