@@ -262,5 +262,6 @@ def refuse_unused_order(frame: pl.DataFrame, found: Found) -> None:
             raise InputError(
                 f"the column {name!r} ({listed(values.to_list())}) seems to tell which list was "
                 f"shown first: columns={{'swapped': {name!r}}} reads true, 1, b and BA as b; for "
-                "other words replace_strict them; columns={'swapped': ''} ignores it"
+                "other words, replace them first (in polars, replace_strict); "
+                "columns={'swapped': ''} ignores it"
             )

@@ -129,7 +129,7 @@ def flags(_: str, column: pl.Series, refusals: Refusals) -> Flags | None:
     if plain(column.name) in ("shownfirst", "shownleft"):
         words, remedy = SHOWN_FIRST, "name the list that was shown first, a or b"
     values = texts.replace_strict(words, default=None, return_dtype=pl.Boolean)
-    remedy += ", or replace_strict its words"
+    remedy += ", or replace its words (in polars, replace_strict)"
     refusals.add(values.is_null(), f"{column.name} is", remedy, texts)
     return values.fill_null(False).to_numpy()
 
