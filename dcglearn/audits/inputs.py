@@ -178,21 +178,21 @@ class Inputs:
         n_draws: int = N_RESAMPLES,
     ) -> Self:
         """Learn from a log; for errors see `audit`. Without draws there are no bands."""
-        # the metric in use, on the grades and positions of the log
-        name, baseline = metric_in_use(
+        # the metric in use, which has the grades of the log
+        name, in_use = metric_in_use(
             metric, log.n_grades, log.depth, accept=ONLY_DCG, name="metric"
         )
-
-        # positions that it does not reach count nothing
-        discounts = np.append(baseline.discounts, np.zeros(log.depth))[: log.depth]
-        gains = baseline.gains[: log.n_grades]
-        baseline = DCG(gains, discounts, power=baseline.power).normalised()
 
         # the fit
         check_log(log)
         with stage("learning"):
             fit = _fitted(log, llm, method, C, random_state)
         warn_of(fit)
+
+        # positions that the metric in use does not reach count nothing
+        discounts = np.append(in_use.discounts, np.zeros(log.depth))[: log.depth]
+        gains = in_use.gains[: log.n_grades]
+        baseline = DCG(gains, discounts, power=in_use.power).normalised()
 
         # its bands, where a log tells something
         bands = None

@@ -139,6 +139,7 @@ def test_the_metric_in_use_may_have_other_depths_but_needs_the_grades(log):
     ]
     refused("the metric used now has 3 grades, the log 4", audit, log, DCG([0, 1, 2], [1, 0.5]))
     refused("only a DCG whose best grade", audit, log, DCG([1, 1, 1, 1], [1, 0.5]))
+    refused("the log has one grade only", audit, [[[0, 0], [0, -2]]] * 40)
 
 
 def test_the_command_writes_a_page_and_says_its_sentences(here, dcglearn):
