@@ -337,7 +337,7 @@ CHECKS = {
             (50, 100, 300, 1000),
             20,
             PEOPLE + near,
-            fresh=59,
+            fresh=58,
             quick={"population": 500},
         )
         for queries, near in ((50, []), (500, [replace(PEOPLE[1], high=2.5, where=LAST)]))
