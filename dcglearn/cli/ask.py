@@ -146,8 +146,7 @@ def ask(
         asked = asked_by_page(pairs, left, n_raters, pages, checks=checks, random_state=seed)
         _write_pages(pairs, asked, output)
     elif model is None:
-        number = number_of(len(chosen), "questions")
-        contents = f"{number}; fill in winner and append to the log"
+        contents = f"{number_of(len(chosen), 'questions')}; fill in winner and append to the log"
         write_log(table_of(chosen.open_rows), output, contents)
     else:
         _write_prompts(chosen, output, model)

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -166,7 +167,6 @@ def read_candidates(source: Any, documents: Any = None, **options: Any) -> Candi
     """
     table = table_of(source)
     read = rows_of(table, CANDIDATE, **options)
-
     named, queries = texts_of(documents, read.values)
 
     # each row is a pair
@@ -254,9 +254,15 @@ def item_of(document: Any, place: str) -> Item:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text in one line, at most so many characters of it; half a character is a "?"."""
+    """Return a text in one line, at most so many characters of it; warn where it is longer.
+
+    Half a character is a "?".
+    """
     line = " ".join(text.encode(errors="replace").decode().split())
-    return line if len(line) <= most else f"{line[: most - 4].rsplit(' ', 1)[0]} ..."
+    if len(line) <= most:
+        return line
+    warnings.warn(f"texts of more than {most} characters are shown without their end", stacklevel=2)
+    return f"{line[: most - 4].rsplit(' ', 1)[0]} ..."
 
 
 def candidates_from_runs(

@@ -100,7 +100,8 @@ def test_items_and_documents_are_read_alike_and_long_texts_shortened(tmp_path):
         {**line, "items_a": texts, "items_b": texts[::-1]},
         {**line, "docs_a": names, "docs_b": names[::-1]},
     ]
-    given = read_candidates(written(tmp_path, lines[0]))
+    with pytest.warns(UserWarning, match="texts of more than 500 characters are shown without"):
+        given = read_candidates(written(tmp_path, lines[0]))
     named = read_candidates(written(tmp_path, lines[1]), documents=pl.DataFrame(texts))
     assert given.pairs == named.pairs
     (pair,) = given.pairs
