@@ -145,11 +145,11 @@ def audit(
     parts = answers(inputs, {"verdict": questions.verdict_on, **OF_FIT, **later})
 
     # how the page was made
-    by = f"`{command}`, " if command else ""
+    by = f"by `{command}` " if command else ""
     parts["made"] = Section(
-        f"made by {by}dcglearn {__version__}, Python {platform.python_version()} and the seed "
-        f"{random_state} on {date.today()}; on the same day, the same command with the same "
-        "versions and files writes the same bytes"
+        f"made on {date.today()} {by}with dcglearn {__version__}, Python "
+        f"{platform.python_version()} and the seed {random_state}; on the same day, the same "
+        "command with the same versions and files writes the same bytes"
     )
 
     # the usual nDCG is named as such

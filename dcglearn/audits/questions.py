@@ -197,7 +197,7 @@ def verdict_on(inputs: Inputs) -> Verdict:
 
     # the curves, and what to do next
     curves = as_curves({"learned": inputs.dcg, inputs.name: inputs.baseline}, inputs.bands)
-    todo = next_step(inputs).sentence
+    todo = _how_many_more(inputs)
     return Verdict(sentence, [why], (), "", curves, verdict, figures, todo)
 
 
@@ -322,8 +322,10 @@ def next_step(inputs: Inputs) -> Section:
         "rater": "add the column rater: it tells who errs, and how far raters agree",
     }
     log = inputs.log
-    lacking = [name for name in columns if log.ratings is None and getattr(log, name) is None]
-    return Section(_how_many_more(inputs), [columns[name] for name in lacking])
+    asks = [
+        ask for name, ask in columns.items() if log.ratings is None and getattr(log, name) is None
+    ]
+    return Section(_how_many_more(inputs), asks)
 
 
 def _how_many_more(inputs: Inputs) -> str:

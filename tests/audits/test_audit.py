@@ -114,7 +114,7 @@ def test_an_audit_is_plain_values_and_shows_itself(made):
         "made",
     ]
     assert values["verdict"]["verdict"] == "judge more"
-    assert "and the seed 0 on 20" in values["made"]["sentence"]
+    assert "and the seed 0; on the same day" in values["made"]["sentence"]
     assert str(made).startswith("Audit of exponential-log2@4 (the usual nDCG: gains 2^grade - 1")
     assert "\n  log: 60 pairs, 2 raters, 2 queries; 4 positions, 4 grades: " in str(made)
     assert Page(made._repr_html_()).open == []

@@ -180,4 +180,4 @@ def test_standard_input_is_audited(dcglearn, here, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"".join(lines))))
     assert dcglearn("audit", "-", "-o", "audit.json")[0] == 0
     made = json.loads((here / "audit.json").read_text())["made"]["sentence"]
-    assert made.startswith("made by `dcglearn audit - -o audit.json`, dcglearn ")
+    assert " by `dcglearn audit - -o audit.json` with dcglearn " in made
